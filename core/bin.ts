@@ -1,20 +1,23 @@
 import { existsSync } from 'node:fs'
-import { importOwn, programFile } from './system/index.js'
+import { importProgramModule, programFile } from './system/index.js'
 import { useCompiled } from './cli/index.js'
 
-/** All that a start may do without is loaded when the front of a verb, if it has one, has had its say. */
+/** Runs the front of the verb, if it has one, before everything else is loaded. */
 async function start(): Promise<void> {
   // A person without a verb gets the chat.
   const verb = process.argv[2] ?? (process.stdin.isTTY ? 'chat' : '')
-  // The front of a server is little, and under the flags of V8 that it leaves behind nothing is taken that was compiled under others.
+  // The front of a server is small. It sets flags of V8, under which code that was compiled under other flags is not
+  // reused.
   const isServer = verb === 'mcp'
   if (!isServer) useCompiled(process.argv.slice(2))
   const place = /^[a-z]+$/.test(verb) ? programFile(`plugins/surface/${verb}/front.cjs`) : ''
-  const { default: front } = existsSync(place) ? ((await importOwn(place)) as { default: () => Promise<unknown> }) : {}
-  const said = await front?.()
+  const { default: front } = existsSync(place)
+    ? ((await importProgramModule(place)) as { default: () => Promise<unknown> })
+    : {}
+  const frontResult = await front?.()
   if (isServer) useCompiled(process.argv.slice(2))
   const { startProgram } = await import('./main.js')
-  await startProgram(said)
+  await startProgram(frontResult)
 }
 
 void start()

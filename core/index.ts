@@ -24,13 +24,13 @@ export type {
   Next,
   Notice,
   OpenConversation,
-  Place,
+  CallPath,
   PluginFolder,
   PreparedCall,
   Problem,
   PromptArgument,
   Result,
-  RightsLeft,
+  RightsScope,
   Schema,
   Settings,
   SlotInfo,
@@ -39,7 +39,7 @@ export type {
   State,
   Success,
   ToolInfo,
-  Waits,
+  Timeouts,
 } from './shapes/index.js'
 export { readContract } from './schema/index.js'
 export { openWorkspace } from './workspace/index.js'
@@ -56,19 +56,19 @@ export type {
 } from './workspace/index.js'
 export { openTrust } from './trust/index.js'
 export type { Trust } from './trust/index.js'
-export { defineConfig, homeOf, validateConfigFile } from './config/index.js'
+export { defineConfig, resolveHome, validateConfigFile } from './config/index.js'
 export type { Config, Origin } from './config/index.js'
 export { parseSkill } from './skills/index.js'
 export type { PackageSkills, PackageText, Skill, Skills } from './skills/index.js'
 export type { PackagePlace, PackageReader } from './manifests/index.js'
-export { consentItems } from './generation/index.js'
+export { listConsentItems } from './generation/index.js'
 export { createKernel } from './kernel/index.js'
 export type {
   Adapter,
   Answer,
   Answerer,
   Approval,
-  Approved,
+  ApprovalAnswer,
   SkillActivation,
   CallOptions,
   Compactor,
@@ -78,12 +78,12 @@ export type {
   Handler,
   Host,
   Io,
-  Judged,
+  PolicyOutcome,
   Kernel,
   KernelInspection,
   KernelOptions,
-  Lasting,
-  LessRights,
+  ApprovalMemory,
+  DelegatedRights,
   LogLevel,
   Objection,
   Offer,

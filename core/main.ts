@@ -1,8 +1,8 @@
 import { fstatSync, statSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { isatty } from 'node:tty'
-import { keepCompiled } from './cli/index.js'
-import { endBy } from './contract/index.js'
+import { saveCompiled } from './cli/index.js'
+import { onUncaughtError } from './contract/index.js'
 import { INTERRUPTED, ProgramRun } from './program_run.js'
 
 // The program as a process: its signals, its streams and its exit code.
@@ -11,7 +11,8 @@ const stop = new AbortController()
 /** Time for programs, servers and sessions to end when the process ends abnormally. */
 const CLOSE_TIMEOUT_MS = 2000
 
-// One key press may arrive twice, from the terminal and from the parent program; a second press soon afterwards ends the process at once.
+// One key press may arrive twice, from the terminal and from the parent program.
+// A second press soon afterwards ends the process at once.
 const SAME_PRESS_MS = 200
 const SECOND_PRESS_MS = 1000
 const SUSPEND_SETTLE_MS = 20
@@ -26,7 +27,7 @@ process.on('SIGINT', () => {
   cancelling = interruptHandler ? interruptHandler() : true
   if (!interruptHandler) stop.abort()
 })
-// A terminal in raw mode goes back to the shell while the process is stopped, and is taken again when the process continues.
+// A stopped process gives a terminal in raw mode back to the shell, and takes it again when it continues.
 if (isTerminal()) process.on('SIGTSTP', suspend)
 for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort())
 // A reader that closes the pipe ends the work; this is no error.
@@ -43,11 +44,11 @@ export async function startProgram(front: unknown): Promise<never> {
     stderr: process.stderr,
     env: process.env,
     signal: stop.signal,
-    interrupts: (handler) => void (interruptHandler = handler),
+    onInterrupt: (handler) => void (interruptHandler = handler),
     front,
   })
   // An uncaught error ends the process as a failure of its verb does; Node restores the terminal as it exits.
-  endBy((error) => {
+  onUncaughtError((error) => {
     const code = program.report(error)
     const exit = (): never => process.exit(code)
     setTimeout(exit, CLOSE_TIMEOUT_MS)
@@ -55,7 +56,7 @@ export async function startProgram(front: unknown): Promise<never> {
   })
   const code = await program.run(process.argv.slice(2))
   await flushOutput()
-  keepCompiled()
+  saveCompiled()
   return process.exit(stop.signal.aborted ? INTERRUPTED : code)
 }
 
@@ -71,7 +72,7 @@ function suspend(): void {
   process.stdin.setRawMode(false)
   process.off('SIGTSTP', suspend)
   process.kill(process.pid, 'SIGTSTP')
-  // The process stops here; the system does not stop a process that nobody could continue.
+  // The process stops here; the system does not stop a process without a parent that could continue it.
   setTimeout(() => {
     process.on('SIGTSTP', suspend)
     if (isRaw) process.stdin.setRawMode(true)

@@ -1,9 +1,9 @@
-import { definedOnly, firstLine, problem, VtError, type Problem } from './shapes/index.js'
+import { omitUndefined, firstLine, problem, VtError, type Problem } from './shapes/index.js'
 import { version } from './system/index.js'
-import { nearest, redactText, visible, visibleLine } from './text/index.js'
-import { CommandLineError, guarded, leaveReport, levels, readCommandLine } from './cli/index.js'
-import { homeOf } from './config/index.js'
-import { plainly } from './input/index.js'
+import { findNearest, redactText, visible, visibleLine } from './text/index.js'
+import { CommandLineError, guardStream, writeCrashReport, LOG_LEVELS, readCommandLine } from './cli/index.js'
+import { resolveHome } from './config/index.js'
+import { renderPlainText } from './input/index.js'
 import type { Io, Kernel, KernelOptions, LogLevel } from './contract/index.js'
 import { createKernel } from './kernel/index.js'
 
@@ -13,10 +13,10 @@ export const INTERRUPTED = 130
 const REPORTING_VERBS = new Set(['call', 'doctor', 'help', 'plugins', 'trust'])
 
 /** The streams, environment and signal of one run. Relative paths start at the working directory of the process. */
-export type ProgramHost = Pick<Io, 'env' | 'signal' | 'interrupts' | 'front'> &
+export type ProgramHost = Pick<Io, 'env' | 'signal' | 'onInterrupt' | 'front'> &
   Record<'stdout' | 'stderr', NodeJS.WriteStream> & { readonly stdin: NodeJS.ReadStream }
 
-/** A front that holds the terminal: it shows messages until its verb starts, or gives the terminal back. */
+/** A front that uses the terminal: it shows messages until its verb starts, or gives the terminal back. */
 interface EarlyFront {
   say(text: string): void
   end(): void
@@ -33,10 +33,10 @@ export class ProgramRun {
 
   constructor(host: ProgramHost) {
     this.#host = host
-    this.#screen = guarded(host.stderr)
+    this.#screen = guardStream(host.stderr)
     // Data that a program reads from a pipe stays unchanged.
-    if (host.stdout.isTTY) guarded(host.stdout)
-    if (isEarly(host.front)) this.#early = host.front
+    if (host.stdout.isTTY) guardStream(host.stdout)
+    if (isEarlyFront(host.front)) this.#early = host.front
   }
 
   /** Runs one command line to its end and returns the exit code; errors are reported on stderr. */
@@ -44,7 +44,7 @@ export class ProgramRun {
     return this.#run(argv).catch((error: unknown) => this.report(error))
   }
 
-  /** Prints an error and returns its exit code: 2 for a wrong command line, 3 for wrong settings, 1 for everything else. */
+  /** Prints an error and returns its exit code: 2 for a wrong command line, 3 for wrong settings, 1 for all others. */
   report(error: unknown): number {
     this.#early?.end()
     const isUsage = error instanceof CommandLineError
@@ -53,7 +53,9 @@ export class ProgramRun {
       : error instanceof VtError
         ? error.problem
         : this.#internal(error)
-    this.#host.stderr.write(visible(redactText(`vtcode: error: ${message}\n${isUsage ? '' : '  '}${plainly(hint)}\n`)))
+    this.#host.stderr.write(
+      visible(redactText(`vtcode: error: ${message}\n${isUsage ? '' : '  '}${renderPlainText(hint)}\n`)),
+    )
     return isUsage ? 2 : code.startsWith('VT_CONFIG_') ? 3 : 1
   }
 
@@ -62,7 +64,7 @@ export class ProgramRun {
   }
 
   async #run(argv: readonly string[]): Promise<number> {
-    const { stdout, stderr, signal, interrupts, front } = this.#host
+    const { stdout, stderr, signal, onInterrupt, front } = this.#host
     const { options, env: extraEnv, log, quiet, verb, rest } = readCommandLine(argv)
     if (verb === undefined && rest.includes('--version')) {
       stdout.write(`${version}\n`)
@@ -82,13 +84,13 @@ export class ProgramRun {
       env,
       signal,
       quiet,
-      ...definedOnly({ interrupts }),
+      ...omitUndefined({ onInterrupt }),
       front,
     }
     const kernel = await createKernel({
       ...options,
       env,
-      ...definedOnly({ verb: intended }),
+      ...omitUndefined({ verb: intended }),
       surface: intended ?? 'help',
       signal,
       ...(log && { log: this.#logFrom(log) }),
@@ -97,14 +99,14 @@ export class ProgramRun {
     try {
       if (signal.aborted) return INTERRUPTED
       const isSilent = intended !== undefined && !REPORTING_VERBS.has(intended)
-      // A plugin that changed since consent is left out, guards too; a person must learn of it.
+      // A plugin that changed since consent is left out, also a guard; a person must see that.
       if (isSilent) this.#warn(kernel, 'VT_PLUGIN_LOCK')
       const surface = intended === undefined ? undefined : await kernel.inspection.loadSurface(intended)
       if (!surface) this.#early?.end()
       this.#early = undefined
       const code = surface ? await surface(kernel, rest, io) : this.#usage(kernel, verb)
       if (isSilent) this.#warn(kernel, 'VT_STATE_FOREIGN')
-      if (intended !== verb && code === 3) stderr.write('See `vtcode help` for what else there is.\n')
+      if (intended !== verb && code === 3) stderr.write('See `vtcode help` for other verbs.\n')
       return code
     } finally {
       await kernel.close()
@@ -121,7 +123,7 @@ export class ProgramRun {
   #warn(kernel: Kernel, wanted: string): void {
     const texts = kernel
       .diagnostics()
-      .flatMap(({ code, message, hint }) => (code === wanted ? [plainly(`${message} ${hint}`)] : []))
+      .flatMap(({ code, message, hint }) => (code === wanted ? [renderPlainText(`${message} ${hint}`)] : []))
     for (const text of new Set(texts)) {
       const line = `vtcode: warning: ${text.replace(/\p{Cc}+/gu, ' ')}\n`
       if (this.#early) this.#early.say(line)
@@ -133,8 +135,8 @@ export class ProgramRun {
     const verbs = kernel.inspection
       .contributions()
       .flatMap((known) => (known.kind === 'surface' && known.verb ? [known.verb] : []))
-    const like = nearest(verb, verbs)
-    const wrong = verb ? `Unknown verb '${verb}'${like ? ` (did you mean ${like}?)` : ''}` : 'Say what to do'
+    const like = findNearest(verb, verbs)
+    const wrong = verb ? `Unknown verb '${verb}'${like ? ` (did you mean ${like}?)` : ''}` : 'No verb given'
     this.#host.stderr.write(`vtcode: error: ${wrong}; known verbs: ${verbs.sort().join(', ')}.\nSee \`vtcode help\`.\n`)
     return 2
   }
@@ -142,7 +144,7 @@ export class ProgramRun {
   /** Returns a log that prints messages of plugins from this level on. */
   #logFrom(least: LogLevel): NonNullable<KernelOptions['log']> {
     return (level, message) => {
-      if (levels.indexOf(level as LogLevel) >= levels.indexOf(least))
+      if (LOG_LEVELS.indexOf(level as LogLevel) >= LOG_LEVELS.indexOf(least))
         this.#host.stderr.write(`vtcode: ${level}: ${visibleLine(message.replace(/\p{Cc}+/gu, ' '))}\n`)
     }
   }
@@ -150,10 +152,11 @@ export class ProgramRun {
   #internal(error: unknown): Problem {
     const known = problem('VT_INTERNAL', {
       reason: firstLine(error),
-      report: leaveReport(error, homeOf(this.#location)),
+      report: writeCrashReport(error, resolveHome(this.#location)),
     }).problem
     return { ...known, message: `${known.code}: ${known.message}` }
   }
 }
 
-const isEarly = (front: unknown): front is EarlyFront => typeof front === 'object' && front !== null && 'say' in front
+const isEarlyFront = (front: unknown): front is EarlyFront =>
+  typeof front === 'object' && front !== null && 'say' in front

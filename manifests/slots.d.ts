@@ -21,7 +21,7 @@ export interface BuiltinSlots {
       depth?: number
       background?: boolean
       isolation?: 'shared' | 'worktree'
-      /** Where its copy of the files is. */
+      /** The folder of its copy. */
       worktree?: string
       write_paths?: string[]
       created_at?: string
@@ -31,7 +31,7 @@ export interface BuiltinSlots {
       cost_usd?: number | null
       transcript_path?: string
       changed_files?: string[]
-      /** What was merged. */
+      /** The merged files. */
       changes?: {
         path: string
         op: 'add' | 'update' | 'delete'
@@ -42,7 +42,7 @@ export interface BuiltinSlots {
       }[]
     }
   }
-  /** Show the agents */
+  /** List the agents */
   'agents/list': {
     input: {
       /** detailed: every field, no text. */
@@ -55,7 +55,7 @@ export interface BuiltinSlots {
       spent_usd: number
     }
   }
-  /** Merge what an agent did */
+  /** Merge the changes of an agent */
   'agents/merge': {
     input: {
       /** detailed: every field, no text. */
@@ -75,14 +75,14 @@ export interface BuiltinSlots {
       }[]
     }
   }
-  /** Tell an agent more */
+  /** Message an agent */
   'agents/send': {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
       id: string
       message: string
-      /** It stops what it does first. Default: `false`. */
+      /** Stops its current work first. Default: `false`. */
       interrupt?: boolean
     }
     output: {
@@ -95,7 +95,7 @@ export interface BuiltinSlots {
       depth?: number
       background?: boolean
       isolation?: 'shared' | 'worktree'
-      /** Where its copy of the files is. */
+      /** The folder of its copy. */
       worktree?: string
       write_paths?: string[]
       created_at?: string
@@ -112,7 +112,7 @@ export interface BuiltinSlots {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
-      /** The whole task - what to find out or do and what to report. */
+      /** The whole task - what to find or do, and what to report. */
       message: string
       /** explorer, verifier, worker or one of .vtcode/agents. Default: `worker`. */
       agent?: string
@@ -122,10 +122,10 @@ export interface BuiltinSlots {
       write_paths?: string[]
       /** worktree: a copy, where it runs commands. */
       isolation?: 'shared' | 'worktree'
-      /** Go on at once; its report comes later, or by wait. */
+      /** Returns at once; the report comes later, or by wait. */
       background?: boolean
       model?: string
-      /** Answers of its model at most. */
+      /** The most turns of its model. */
       max_turns?: number
       timeout_secs?: number
     }
@@ -161,7 +161,7 @@ export interface BuiltinSlots {
       changes: {
         path: string
         op: 'add' | 'update' | 'delete' | 'move'
-        /** The new name of what was moved. */
+        /** New path of a moved file. */
         to?: string
         hunks?: number
         /** Lines. */
@@ -187,17 +187,17 @@ export interface BuiltinSlots {
     }
     output: { [name: string]: unknown }
   }
-  /** Begin something later */
+  /** Schedule a prompt */
   'cron/create': {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
-      /** What is to be done then. */
+      /** The task to do then. */
       prompt: string
       /** Five fields, such as 0 9 * * 1-5, in the time zone of this machine. */
       expression?: string
       /**
-       * A number and s, m, h or d, such as 10m; it is rounded to what divides its unit, and the answer says to what.
+       * A number and s, m, h or d, such as 10m; rounded to a divisor of its unit, and the answer contains the result.
        */
       every?: string
       /** Once: HH:MM, or RFC 3339. */
@@ -213,19 +213,19 @@ export interface BuiltinSlots {
       ends?: string
     }
   }
-  /** Begin it no more */
+  /** Delete a scheduled prompt */
   'cron/delete': {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
-      /** As {slot:cron/list} says it, or all. */
+      /** From {slot:cron/list}, or all. */
       id: string
     }
     output: {
       deleted: number
     }
   }
-  /** What begins later */
+  /** List scheduled prompts */
   'cron/list': {
     input: {
       /** detailed: every field, no text. */
@@ -261,7 +261,7 @@ export interface BuiltinSlots {
       pat: string
       /** Files, directories, globs. */
       paths: string[]
-      /** Matches left out at the start. Default: `0`. */
+      /** Matches to skip. Default: `0`. */
       skip?: number
     }
     output: {
@@ -352,7 +352,7 @@ export interface BuiltinSlots {
         shared: string[]
       }[]
       total_files: number
-      /** Those of the reference file that were looked for. */
+      /** Number of searched names of the reference file. */
       names: number
       truncated: boolean
     }
@@ -373,7 +373,7 @@ export interface BuiltinSlots {
     }
     output: {
       skills: {
-        /** For load_skill; the id where another skill has the bare name. */
+        /** For load_skill; the id if another skill has the bare name. */
         name: string
         description: string
         scope: 'workspace' | 'user' | 'bundled'
@@ -417,9 +417,9 @@ export interface BuiltinSlots {
       already_loaded: boolean
       /** Paths for load_skill_resource. */
       resources: string[]
-      /** Slots that can be called now. */
+      /** Slots that you can call now. */
       tools_added: string[]
-      /** What the skill says; no grant. */
+      /** As the skill lists them; no grant. */
       allowed_tools?: string[]
       compatibility?: string
     }
@@ -451,9 +451,9 @@ export interface BuiltinSlots {
       content: string
       content_kind: 'text' | 'bytes' | 'image'
       encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'base64'
-      /** Of an image, which is among the contents of the answer. */
+      /** Of an image, which is in the content of the result. */
       mime_type?: string
-      /** Less than what was asked for. */
+      /** Less than requested. */
       truncated: boolean
       /** The file has more. */
       has_more: boolean
@@ -468,9 +468,9 @@ export interface BuiltinSlots {
       bytes_returned?: number
       /** Of the whole file, for expected_hash. */
       hash?: string
-      /** Where a link led. */
+      /** The target of a link. */
       resolved_path?: string
-      /** Bytes that are no text were replaced. */
+      /** Bytes that are not text were replaced. */
       lossy?: true
       eol?: 'lf' | 'crlf' | 'mixed' | 'none'
       bom?: boolean
@@ -506,7 +506,7 @@ export interface BuiltinSlots {
     }
     output: {
       path: string
-      /** none: nobody was there to decide. */
+      /** none: no user was there to decide. */
       decision: 'execute' | 'auto_accept' | 'fresh_context' | 'revise' | 'cancel' | 'none'
     }
   }
@@ -579,7 +579,7 @@ export interface BuiltinSlots {
             /** Commands that prove it. */
             verify?: string | string[]
           }
-      /** The number of the step before it. */
+      /** Number of the step before it. */
       after?: number
     }
     output: {
@@ -609,7 +609,7 @@ export interface BuiltinSlots {
     }
     output: BuiltinSlots['task_tracker/add']['output']
   }
-  /** Show the steps */
+  /** List the steps */
   'task_tracker/list': {
     input: {
       /** detailed: every field, no text. */
@@ -652,17 +652,17 @@ export interface BuiltinSlots {
       cwd: string
       backend: 'pipe' | 'pty'
       running: boolean
-      /** null while it runs, and where a signal ended it. */
+      /** null while it runs or after a signal. */
       exit_code: number | null
       signal: string | null
       timed_out: boolean
       duration_ms: number
-      /** New since the last answer; without a terminal. */
+      /** New since the last result; without a terminal. */
       stdout?: string
       stderr?: string
-      /** New since the last answer; of a terminal. */
+      /** New since the last result; of a terminal. */
       output?: string
-      /** All of it is in spool_path. */
+      /** The whole is in spool_path. */
       truncated: boolean
       /** Since the command began. */
       stdout_bytes: number
@@ -671,7 +671,7 @@ export interface BuiltinSlots {
       /** The whole standard error; standard output is in spool_path. */
       stderr_spool_path?: string
       spool_truncated?: true
-      /** Where the next answer begins. */
+      /** Start of the next result. */
       cursor: number
       pid?: number
       sandbox?: 'none' | 'bwrap'
@@ -703,17 +703,17 @@ export interface BuiltinSlots {
       cwd: string
       backend: 'pipe' | 'pty'
       running: boolean
-      /** null while it runs, and where a signal ended it. */
+      /** null while it runs or after a signal. */
       exit_code: number | null
       signal: string | null
       timed_out: boolean
       duration_ms: number
-      /** New since the last answer; without a terminal. */
+      /** New since the last result; without a terminal. */
       stdout?: string
       stderr?: string
-      /** New since the last answer; of a terminal. */
+      /** New since the last result; of a terminal. */
       output?: string
-      /** All of it is in spool_path. */
+      /** The whole is in spool_path. */
       truncated: boolean
       /** Since the command began. */
       stdout_bytes: number
@@ -722,7 +722,7 @@ export interface BuiltinSlots {
       /** The whole standard error; standard output is in spool_path. */
       stderr_spool_path?: string
       spool_truncated?: true
-      /** Where the next answer begins. */
+      /** Start of the next result. */
       cursor: number
       pid?: number
       sandbox?: 'none' | 'bwrap'
@@ -732,9 +732,9 @@ export interface BuiltinSlots {
         input: { [name: string]: unknown }
       }
       language: 'python3' | 'javascript'
-      /** What the snippet left in result, any JSON. */
+      /** The value of result, any JSON. */
       result?: unknown
-      /** What it called. */
+      /** Its calls. */
       calls: {
         tool: string
         action?: string
@@ -812,7 +812,7 @@ export interface BuiltinSlots {
       eof?: boolean
       rows?: number
       cols?: number
-      /** Answer after this long. */
+      /** Return after this time. */
       yield_time_ms?: number
       /** Deliver again from here. */
       cursor?: number
@@ -820,7 +820,7 @@ export interface BuiltinSlots {
     }
     output: BuiltinSlots['unified_exec/close']['output']
   }
-  /** Look at the output of a command */
+  /** Inspect the output of a command */
   'unified_exec/inspect': {
     input: {
       /** detailed: every field, no text. */
@@ -888,7 +888,7 @@ export interface BuiltinSlots {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
       session_id: string
-      /** Answer after this long. */
+      /** Return after this time. */
       yield_time_ms?: number
       /** Deliver again from here. */
       cursor?: number
@@ -909,7 +909,7 @@ export interface BuiltinSlots {
       workdir?: string
       /** Default 180; code 30. */
       timeout_secs?: number
-      /** Answer after this long. */
+      /** Return after this time. */
       yield_time_ms?: number
       /** Default: `false`. */
       background?: boolean
@@ -936,17 +936,17 @@ export interface BuiltinSlots {
       cwd: string
       backend: 'pipe' | 'pty'
       running: boolean
-      /** null while it runs, and where a signal ended it. */
+      /** null while it runs or after a signal. */
       exit_code: number | null
       signal: string | null
       timed_out: boolean
       duration_ms: number
-      /** New since the last answer; without a terminal. */
+      /** New since the last result; without a terminal. */
       stdout?: string
       stderr?: string
-      /** New since the last answer; of a terminal. */
+      /** New since the last result; of a terminal. */
       output?: string
-      /** All of it is in spool_path. */
+      /** The whole is in spool_path. */
       truncated: boolean
       /** Since the command began. */
       stdout_bytes: number
@@ -955,14 +955,14 @@ export interface BuiltinSlots {
       /** The whole standard error; standard output is in spool_path. */
       stderr_spool_path?: string
       spool_truncated?: true
-      /** Where the next answer begins. */
+      /** Start of the next result. */
       cursor: number
       pid?: number
       sandbox?: 'none' | 'bwrap'
-      /** What was copied before a command that ran unasked in the sandbox, and what it changed of that. */
+      /** Files copied before a command without approval in the sandbox, and its changes to them. */
       checkpoint?: {
         files: number
-        /** Every file of the workspace that is not ignored. */
+        /** All files that are not ignored were copied. */
         complete: boolean
         changed: {
           path: string
@@ -1043,7 +1043,7 @@ export interface BuiltinSlots {
       eof?: boolean
       rows?: number
       cols?: number
-      /** Answer after this long. */
+      /** Return after this time. */
       yield_time_ms?: number
       max_output_tokens?: number
     }
@@ -1087,9 +1087,9 @@ export interface BuiltinSlots {
       path: string
       kind: 'file' | 'dir' | 'symlink'
       deleted: boolean
-      /** What a directory held. */
+      /** Entries of a directory. */
       entries: number
-      /** Nothing was there. */
+      /** Nothing was found. */
       skipped?: true
     }
   }
@@ -1113,12 +1113,12 @@ export interface BuiltinSlots {
     output: {
       path: string
       replacements: number
-      /** Of what changed. */
+      /** Of the change. */
       first_line: number
       last_line: number
       /** Of the new content. */
       hash: string
-      /** Where a link led. */
+      /** Target of a link. */
       resolved_path?: string
       diff: string
     }
@@ -1186,7 +1186,7 @@ export interface BuiltinSlots {
       /** Of an image, in points. */
       width?: number
       height?: number
-      /** Less than what was asked for. */
+      /** Less than requested. */
       truncated: boolean
       /** The file has more. */
       has_more: boolean
@@ -1207,9 +1207,9 @@ export interface BuiltinSlots {
       bytes_returned?: number
       /** Of the whole file, for expected_hash. */
       hash?: string
-      /** Where a link led. */
+      /** Target of a link. */
       resolved_path?: string
-      /** Bytes that are no text were replaced. */
+      /** Bytes that are not text were replaced. */
       lossy?: true
       eol?: 'lf' | 'crlf' | 'mixed' | 'none'
       bom?: boolean
@@ -1242,9 +1242,9 @@ export interface BuiltinSlots {
       total_lines: number
       /** Of the whole content. */
       hash: string
-      /** The file was there and stays as it is. */
+      /** The file exists and is unchanged. */
       skipped?: true
-      /** Where a link led. */
+      /** Target of a link. */
       resolved_path?: string
       diff?: string
     }
@@ -1363,7 +1363,7 @@ export interface BuiltinSlots {
         /** Lines of context. */
         after?: string[]
         text_truncated?: true
-        /** Bytes that are no text were replaced. */
+        /** Bytes that are not text were replaced. */
         lossy?: true
         /** Of the line, in bytes. */
         absolute_offset?: number
@@ -1539,7 +1539,23 @@ export interface BuiltinSlots {
       /** Of the skill. */
       name: string
     }
-    output: BuiltinSlots['load_skill']['output']
+    output: {
+      name: string
+      description: string
+      instructions: string
+      /** Of its SKILL.md. */
+      path: string
+      scope: 'workspace' | 'user' | 'bundled'
+      /** In this session. */
+      already_loaded: boolean
+      /** Paths for load_skill_resource. */
+      resources: string[]
+      /** Slots that can be called now. */
+      tools_added: string[]
+      /** Declared by the skill; no grant. */
+      allowed_tools?: string[]
+      compatibility?: string
+    }
   }
   /** Search syntax */
   'unified_search/structural': {
@@ -1552,7 +1568,7 @@ export interface BuiltinSlots {
       pattern?: string
       kind?: string
       rewrite?: string
-      /** A rewrite whose range grows. */
+      /** A rewrite with an expanded range. */
       fix_config?: {
         template: string
         expand_start?: UnifiedSearchStructuralExpand
@@ -1724,7 +1740,7 @@ export interface BuiltinSlots {
       url?: string
       /** @deprecated A search is made by web_search. */
       query?: string
-      /** What is wanted from the page. */
+      /** Information wanted from the page. */
       prompt?: string
       max_bytes?: number
       timeout_secs?: number
@@ -1738,9 +1754,9 @@ export interface BuiltinSlots {
       content: string
       bytes: number
       truncated: boolean
-      /** Those nearest to prompt. */
+      /** Passages nearest to prompt. */
       passages?: string[]
-      /** Where all of it is. */
+      /** File with the whole page. */
       spool_path?: string
       backend: string
       redirects?: string[]
@@ -1748,7 +1764,7 @@ export interface BuiltinSlots {
         text: string
         url: string
       }[]
-      /** False where content is the bare text of a page that was too heavy to read. */
+      /** False where content is plain text of a page that was too large to read. */
       structured?: boolean
       /** The call that continues. */
       next?: {

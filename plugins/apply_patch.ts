@@ -1,7 +1,7 @@
 import type { Handler } from '../core/index.js'
 import { applyPatch } from './lib/patch/index.js'
 
-/** `apply_patch`: several files, all or nothing. */
+/** `apply_patch`: changes several files, all or nothing. */
 export default (async (call, context) =>
   applyPatch(call, context, call.input.input, { dryRun: call.input.dry_run })) satisfies Handler<{
   input: string

@@ -1,5 +1,5 @@
 import { ok, type Handler, type Skill } from '../core/index.js'
-import { getLoadedSkills, pathOf } from './lib/skills/index.js'
+import { getLoadedSkills, toCallerPath } from './lib/skills/index.js'
 
 interface Input {
   query?: string
@@ -8,7 +8,7 @@ interface Input {
   per_page: number
 }
 
-/** `list_skills`: what can be loaded, looked for anew. */
+/** `list_skills`: searches for skills again and lists those that can be loaded. */
 export default ((call, { host, session, workspace }) => {
   const { query = '', scope, page, per_page } = call.input
   const { all, skipped } = host.skills({ fresh: true })
@@ -18,19 +18,19 @@ export default ((call, { host, session, workspace }) => {
     const text = fold(`${name} ${description}`)
     return words.every((word) => text.includes(word))
   }
-  const shown = (skill: Skill) =>
+  const isListed = (skill: Skill) =>
     (skill.state === 'active' || skill.state === 'shadowed') &&
     (!skill.hidden || call.caller.surface === 'call') &&
     (scope === 'all' || skill.scope === scope) &&
     matches(skill)
-  // A bare name that means another skill would load that one.
-  const nameOf = (skill: Skill) => (skill.state === 'active' ? skill.name : skill.id)
-  const found = all.filter(shown).sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+  // The bare name of a shadowed skill would load another one, so its id is listed.
+  const toListedName = (skill: Skill) => (skill.state === 'active' ? skill.name : skill.id)
+  const found = all.filter(isListed).sort((a, b) => (toListedName(a) < toListedName(b) ? -1 : 1))
   const skills = found.slice((page - 1) * per_page, page * per_page).map((skill) => ({
-    name: nameOf(skill),
+    name: toListedName(skill),
     description: skill.description,
     scope: skill.scope,
-    path: pathOf(skill.file, workspace),
+    path: toCallerPath(skill.file, workspace),
     loaded: loaded.has(skill.id),
     ...(skill.metadata['keywords'] !== undefined && {
       keywords: skill.metadata['keywords'].split(/[\s,]+/).filter(Boolean),
@@ -38,12 +38,12 @@ export default ((call, { host, session, workspace }) => {
   }))
   const has_more = page * per_page < found.length
   const next = { tool: 'list_skills', input: { ...call.given, page: page + 1 } }
-  const left = skipped.slice(0, 20).map(({ path, reason }) => ({ path: pathOf(path, workspace), reason }))
+  const left = skipped.slice(0, 20).map(({ path, reason }) => ({ path: toCallerPath(path, workspace), reason }))
   const lines = [
     ...skills.map(({ name, description }) => `- ${name}: ${description}`),
     ...left.map(({ path, reason }) => `[skipped ${path}: ${reason}]`),
   ]
-  if (has_more) lines.push(`[${found.length} in all; next page=${page + 1}]`)
+  if (has_more) lines.push(`[${found.length} in total; next page=${page + 1}]`)
   return ok(
     { skills, total: found.length, page, per_page, has_more, skipped: left, ...(has_more && { next }) },
     { text: lines.join('\n') || 'No skills.' },

@@ -16,17 +16,17 @@ import {
   findSkill,
   getLoadedSkills,
   openFolder,
-  pathOf,
+  toCallerPath,
   readSkill,
-  resourcesOf,
+  listSkillResources,
   unknownSkill,
   insertArguments,
   type PromptPart,
 } from './lib/skills/index.js'
 
-const longest = 256 * 1024
+const MAX_INSTRUCTIONS_BYTES = 256 * 1024
 
-/** `load_skill`: instructions, resources and tools of a skill. Grants nothing and runs nothing. */
+/** `load_skill`: returns instructions, resources and tools of a skill. Grants nothing and runs nothing. */
 export default (async ({ input: { name, arguments: given = '' }, caller }, context) => {
   const skill = findSkill(name, context, caller)
   if (!skill) return unknownSkill(name, context)
@@ -35,54 +35,60 @@ export default (async ({ input: { name, arguments: given = '' }, caller }, conte
     const read = await readSkill(skill, folder)
     if ('ok' in read) return read
     const { text } = read
-    // Only a person who calls a command by its name has done what stands in it.
+    // Only a person who calls a command by name has agreed to its contents.
     const isCommand = caller.surface === 'prompt' && skill.body !== undefined
     const body = isCommand
-      ? await carriedOut(parsePromptParts(skill, read.body, given), context)
+      ? await runParts(parsePromptParts(skill, read.body, given), context)
       : insertArguments(read.body, skill, given)
     if (typeof body !== 'string') return body
-    if (Buffer.byteLength(body) > longest)
-      return fail('VT_SKILL_INVALID', `The instructions of ${skill.id} are longer than ${longest / 1024} KiB.`)
+    if (Buffer.byteLength(body) > MAX_INSTRUCTIONS_BYTES)
+      return fail(
+        'VT_SKILL_INVALID',
+        `The instructions of ${skill.id} are longer than ${MAX_INSTRUCTIONS_BYTES / 1024} KiB.`,
+      )
 
     const loaded = getLoadedSkills(context.session)
     const already_loaded = loaded.has(skill.id)
     loaded.add(skill.id)
-    const here = pathOf(skill.folder, context.workspace)
+    const here = toCallerPath(skill.folder, context.workspace)
     const instructions = body.replace(/\$\{(?:CLAUDE_)?SKILL_DIR\}/g, () => here)
-    const resources = await resourcesOf(skill, folder)
+    const resources = await listSkillResources(skill, folder)
     const activation = await activate(skill, resources, context)
-    // What a skill brings ends with its session, and each call of the command line is one.
+    // The tools of a skill end with its session, and each `vtcode call` is a session of its own.
     const isAlone = caller.surface === 'call'
     const tools_added = activation.active.flatMap(({ slot }) => slot ?? []).sort()
     const output = {
       name: skill.name,
       description: text.description,
       instructions,
-      path: pathOf(skill.file, context.workspace),
+      path: toCallerPath(skill.file, context.workspace),
       scope: skill.scope,
       already_loaded,
       resources,
       tools_added,
-      ...optionalFields(text),
+      ...toOptionalFields(text),
     }
-    const notices = [...noticesOf(isCommand ? '' : read.body, activation), ...(isAlone ? lostTools(tools_added) : [])]
-    const rendered = wrap({ ...output, tools_added: isAlone ? [] : tools_added }, here)
+    const notices = [
+      ...createNotices(isCommand ? '' : read.body, activation),
+      ...(isAlone ? describeLostTools(tools_added) : []),
+    ]
+    const rendered = renderContent({ ...output, tools_added: isAlone ? [] : tools_added }, here)
     return ok(output, { text: rendered, ...(notices.length > 0 && { notices }) })
   } catch (error) {
-    // It was there when the skills were looked for.
+    // The file existed when the skills were listed.
     if (error instanceof VtError && error.code === 'VT_PATH_NOT_FOUND') return unknownSkill(name, context)
     throw error
   }
 }) satisfies Handler<{ name: string; arguments?: string }>
 
 async function activate(skill: Skill, resources: string[], { host, session }: Context): Promise<SkillActivation> {
-  const brings = resources.some((path) => /^vtcode(?:\.ya?ml|\.json|\/.*)$/.test(path))
-  return brings ? host.bring(skill, session) : { active: [], left: [] }
+  const hasPlugin = resources.some((path) => /^vtcode(?:\.ya?ml|\.json|\/.*)$/.test(path))
+  return hasPlugin ? host.activateSkill(skill, session) : { active: [], inactive: [] }
 }
 
-type Skill = Parameters<Context['host']['bring']>[0]
+type Skill = Parameters<Context['host']['activateSkill']>[0]
 
-const optionalFields = ({
+const toOptionalFields = ({
   allowed_tools,
   compatibility,
 }: {
@@ -93,10 +99,10 @@ const optionalFields = ({
   ...(compatibility !== undefined && { compatibility }),
 })
 
-const largest = 64 * 1024
+const MAX_PART_CHARS = 64 * 1024
 
-/** Runs the parts of a command as ordinary calls and joins their texts; the first refusal ends it. */
-async function carriedOut(parts: PromptPart[], context: Context): Promise<string | Result> {
+/** Runs the parts of a command as ordinary calls and joins their texts; ends at the first refusal. */
+async function runParts(parts: PromptPart[], context: Context): Promise<string | Result> {
   const texts: string[] = []
   for (const part of parts) {
     if ('text' in part) {
@@ -106,38 +112,40 @@ async function carriedOut(parts: PromptPart[], context: Context): Promise<string
     if ('run' in part) {
       const result = await context.call('unified_exec', { action: 'run', command: part.run })
       if (!result.ok) return result
-      texts.push(printed(result.output as unknown as Ran).slice(0, largest))
+      texts.push(formatOutput(result.output as unknown as ProgramOutput).slice(0, MAX_PART_CHARS))
     } else {
       const result = await context.call('unified_file', { action: 'read', path: part.read })
       const missing = !result.ok && ['VT_PATH_NOT_FOUND', 'VT_PATH_IS_DIRECTORY'].includes(result.error.code)
       if (!result.ok && !missing) return result
       texts.push(
-        result.ok ? String(result.output['content'] ?? successText(result)).slice(0, largest) : `@${part.read}`,
+        result.ok ? String(result.output['content'] ?? successText(result)).slice(0, MAX_PART_CHARS) : `@${part.read}`,
       )
     }
   }
   return texts.join('')
 }
 
-interface Ran {
+interface ProgramOutput {
   stdout?: string
   stderr?: string
   output?: string
   exit_code: number | null
 }
-const printed = ({ stdout = '', stderr = '', output = '', exit_code }: Ran): string =>
+const formatOutput = ({ stdout = '', stderr = '', output = '', exit_code }: ProgramOutput): string =>
   `${[stdout, output, stderr]
     .map((text) => text.trimEnd())
     .filter(Boolean)
     .join('\n')}${exit_code === 0 ? '' : `\n(exit code ${exit_code ?? 'none'})`}`
 
-const lostTools = (tools: string[]): Notice[] =>
+const describeLostTools = (tools: string[]): Notice[] =>
   tools.length === 0
     ? []
     : [
         {
           code: 'VT_SKILL_ONE_CALL',
-          message: `The skill brings ${tools.join(', ')}, for its session only, and each \`vtcode call\` is one of its own: they can be called in \`vtcode chat\`, \`vtcode exec\` and over MCP.`,
+          message:
+            `The tools ${tools.join(', ')} of the skill last for its session, and each \`vtcode call\` is a session. ` +
+            'Call them in `vtcode chat`, `vtcode exec` or over MCP.',
         },
       ]
 
@@ -149,7 +157,7 @@ interface Loaded {
   compatibility?: string
 }
 
-function wrap({ name, instructions, resources, tools_added, compatibility }: Loaded, folder: string): string {
+function renderContent({ name, instructions, resources, tools_added, compatibility }: Loaded, folder: string): string {
   const tools = tools_added.length === 0 ? '' : `Tools that can be called now: ${tools_added.join(', ')}\n`
   const needs = compatibility === undefined ? '' : `Needs: ${compatibility}\n`
   const listed = resources.length === 0 ? '' : `\n${block('skill_resources', resources.map(visibleLine).join('\n'))}`
@@ -160,8 +168,8 @@ function wrap({ name, instructions, resources, tools_added, compatibility }: Loa
   )
 }
 
-/** What the skill would have had other programs do, and what of its tools was left out. */
-function noticesOf(body: string, { left }: SkillActivation): Notice[] {
+/** Returns notices about commands that were not run, and about tools that were left out. */
+function createNotices(body: string, { inactive }: SkillActivation): Notice[] {
   const notices: Notice[] = []
   if (/(?:^|\s)!`[^`\n]+`|^```!|(?:^|\s)!\{[^}\n]+\}/m.test(body))
     notices.push({
@@ -169,22 +177,24 @@ function noticesOf(body: string, { left }: SkillActivation): Notice[] {
       message: 'The instructions hold commands marked with !; they are shown as text and were not run.',
     })
   const [untrusted, others] = [
-    left.filter(({ state }) => state === 'untrusted'),
-    left.filter(({ state }) => state !== 'untrusted'),
+    inactive.filter(({ state }) => state === 'untrusted'),
+    inactive.filter(({ state }) => state !== 'untrusted'),
   ]
-  const names = (some: SkillActivation['left']) =>
+  const names = (some: SkillActivation['inactive']) =>
     some
-      .slice(0, most)
+      .slice(0, MAX_LISTED)
       .map(({ id, slot }) => slot ?? id)
       .join(', ')
   if (untrusted.length > 0)
     notices.push({
       code: 'VT_SKILL_UNTRUSTED',
-      message: `Left out until the user agrees with \`vtcode trust\` and the skill is loaded again: ${names(untrusted)}.`,
+      message:
+        `Left out without consent: ${names(untrusted)}. ` +
+        'The user can agree with `vtcode trust`; then load the skill again.',
     })
-  for (const { id, reason = '' } of others.slice(0, most))
-    notices.push({ code: 'VT_SKILL_LEFT_OUT', message: `${id} takes no part: ${reason}` })
+  for (const { id, reason = '' } of others.slice(0, MAX_LISTED))
+    notices.push({ code: 'VT_SKILL_LEFT_OUT', message: `${id} is left out: ${reason}` })
   return notices
 }
 
-const most = 10
+const MAX_LISTED = 10

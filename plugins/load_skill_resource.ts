@@ -4,50 +4,50 @@ import { findSkill, getLoadedSkills, openFolder, unknownSkill } from './lib/skil
 
 type Input = Omit<ReadInput, 'path'> & { skill_name: string; resource_path: string; response_format?: string }
 
-/** `load_skill_resource`: a file of a loaded skill, in the pages of `unified_file/read`. */
+/** `load_skill_resource`: reads a file of a loaded skill in the pages of `unified_file/read`. */
 export default (async (call, context) => {
   const { skill_name, resource_path } = call.input
   const skill = findSkill(skill_name, context, call.caller)
   if (!skill) return unknownSkill(skill_name, context)
-  // Each call of the command line is a session of its own: there the order is for the person to keep.
+  // Each `vtcode call` is a session, so it cannot have loaded the skill.
   if (call.caller.surface !== 'call' && !getLoadedSkills(context.session).has(skill.id)) {
     return fail('VT_SKILL_NOT_LOADED', `The skill '${skill_name}' is not loaded.`, {
       next: { tool: 'load_skill', input: { name: skill_name } },
     })
   }
   using folder = openFolder(skill, context)
-  // Links are followed as far as the skill goes, whoever reads afterwards.
+  // Opens the file first: links may lead only within the skill.
   await (await folder.open(resource_path)).close()
   const { skill_name: _, resource_path: __, ...paging } = call.given
   const path = folder.at(resource_path)
   const result =
     folder.inside === undefined
-      ? await readFile(asRead(call, path, paging), {
+      ? await readFile(toReadCall(call, path, paging), {
           workspace: folder.workspace,
           signal: context.signal,
           reads: { remember() {} },
         })
       : await context.call('unified_file', { action: 'read', path, ...paging })
-  return asResource(result, call.input, path)
+  return toResourceResult(result, call.input, path)
 }) satisfies Handler<Input>
 
-const asRead = (call: Call<Input>, path: string, paging: Readonly<JsonObject>): Call<ReadInput> => ({
+const toReadCall = (call: Call<Input>, path: string, paging: Readonly<JsonObject>): Call<ReadInput> => ({
   ...call,
   input: { ...paging, path },
   given: { ...paging, path },
 })
 
-/** The answer in the terms of the skill: names of its files, and a `next` that reads on the same way. */
-function asResource(result: Result, { skill_name, resource_path }: Input, path: string): Result {
-  const renamed = (next: Next | undefined): Next | undefined => {
+/** Converts the result to names of the skill, with a `next` that reads on in the same way. */
+function toResourceResult(result: Result, { skill_name, resource_path }: Input, path: string): Result {
+  const renameNext = (next: Next | undefined): Next | undefined => {
     if (next?.tool !== 'unified_file' || next.input['path'] !== path) return next
     const { action, path: _, ...paging } = next.input
     return { tool: 'load_skill_resource', input: { skill_name, resource_path, ...paging } }
   }
   if (!result.ok) {
-    const next = renamed(result.error.next)
+    const next = renameNext(result.error.next)
     return { ...result, error: { ...result.error, ...(next && { next }) } }
   }
-  const next = renamed(result.output['next'] as Next | undefined)
+  const next = renameNext(result.output['next'] as Next | undefined)
   return { ...result, output: { ...result.output, skill_name, resource_path, ...(next && { next }) } }
 }

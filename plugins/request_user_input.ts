@@ -2,11 +2,11 @@ import { fail, ok, problem, type Answers, type Context, type Handler, type Quest
 
 type AskOutput = { answers: Answers } | { cancelled: true }
 
-/** Puts the questions to whoever sits at the surface; without anybody the model is told to decide. */
+/** Asks the person at the surface. Without a person, the error asks the model to decide. */
 const requestUserInput: Handler<{ questions: Question[] }, AskOutput> = async ({ input, mode }, context) => {
-  refuseTwins(input.questions)
-  const questions = input.questions.map(recommendedFirst)
-  if (!context.ask || (mode === 'full-auto' && !onList(context))) return unavailable()
+  requireDistinct(input.questions)
+  const questions = input.questions.map(sortRecommendedFirst)
+  if (!context.ask || (mode === 'full-auto' && !isOnList(context))) return unavailable()
   let answers: Answers | undefined
   try {
     answers = await context.ask(questions, context.signal)
@@ -19,25 +19,25 @@ const requestUserInput: Handler<{ questions: Question[] }, AskOutput> = async ({
       { cancelled: true },
       { text: 'The user closed the question without an answer. Continue without it, or stop.' },
     )
-  const checked = Object.fromEntries(questions.map((question) => [question.id, answerTo(question, answers)]))
+  const checked = Object.fromEntries(questions.map((question) => [question.id, toAnswer(question, answers)]))
   return ok(
     { answers: checked },
-    { text: questions.map((question) => line(question, checked[question.id]!)).join('\n') },
+    { text: questions.map((question) => formatLine(question, checked[question.id]!)).join('\n') },
   )
 }
 export default requestUserInput
 
-const unavailable = () => fail('VT_ASK_UNAVAILABLE', 'Nobody can be asked here, so the question was not put.')
+const unavailable = () => fail('VT_ASK_UNAVAILABLE', 'No person is available here, so the question was not asked.')
 
-/** Full-auto runs unattended: nobody is waited for unless its list says that somebody is there. */
-function onList({ settings, slot }: Context): boolean {
+/** Returns whether the list of full-auto allows questions: full-auto runs unattended otherwise. */
+function isOnList({ settings, slot }: Context): boolean {
   return [...slot.names, ...slot.aliases, 'ask'].some((name) =>
     settings.automation.full_auto.allowed_tools.includes(name),
   )
 }
 
-/** What a schema cannot say: ids name answers, labels name choices, so neither may occur twice. */
-function refuseTwins(questions: readonly Question[]): void {
+/** Throws if an id or a label occurs twice, which a schema cannot express. */
+function requireDistinct(questions: readonly Question[]): void {
   const places = [
     ...questions.map(({ id }, at) => ({ list: 'id', text: id, place: `questions[${at}].id` })),
     ...questions.flatMap(({ options = [] }, at) =>
@@ -61,7 +61,7 @@ function refuseTwins(questions: readonly Question[]): void {
 
 const isRecommended = ({ label }: { label: string }): boolean => /\(recommended\)$/i.test(label.trimEnd())
 
-function recommendedFirst(question: Question): Question {
+function sortRecommendedFirst(question: Question): Question {
   const { options } = question
   return options
     ? {
@@ -73,15 +73,15 @@ function recommendedFirst(question: Question): Question {
 
 type Answer = Answers[string]
 
-/** What a surface says is believed as far as it fits the question: a label that was never offered is the user's own words. */
-function answerTo({ id, options = [] }: Question, answers: Answers): Answer {
+/** Returns an answer of a surface with unknown labels moved to `other`. */
+function toAnswer({ id, options = [] }: Question, answers: Answers): Answer {
   const answer = Object.hasOwn(answers, id) ? answers[id] : undefined
-  const offered = (label: string): boolean => options.some((option) => option.label === label)
+  const isOffered = (label: string): boolean => options.some((option) => option.label === label)
   const selected = (answer?.selected ?? []).map(String)
-  const other = [...selected.filter((label) => !offered(label)), answer?.other ?? ''].join(' ').trim()
-  return { selected: selected.filter(offered), ...(other && { other }) }
+  const other = [...selected.filter((label) => !isOffered(label)), answer?.other ?? ''].join(' ').trim()
+  return { selected: selected.filter(isOffered), ...(other && { other }) }
 }
 
-function line({ header }: Question, { selected, other }: Answer): string {
+function formatLine({ header }: Question, { selected, other }: Answer): string {
   return `${header}: ${[...selected, ...(other ? [JSON.stringify(other)] : [])].join(', ') || 'no answer'}`
 }

@@ -52,10 +52,10 @@ for (const folder of data) {
 
 // A start reads these instead of a hundred YAML files and a long schema; a broken manifest or skill ends the build here, by file and line.
 const built = (room) => import(pathToFileURL(join(root, 'build/core', room, 'index.js')).href)
-const { buildCheck, builtName, compileContract, readContract } = await built('schema')
+const { buildCheck, checkFileName, compileContract, readContract } = await built('schema')
 for (const name of ['manifest.1', 'config.1', 'tool-policy.1', 'schedule_task.1'])
   writeFileSync(`build/manifests/schema/_${name}.cjs`, await compileContract(`${name}.json`))
-const [{ compileCatalogue }, { defaultsOf }, { compileSkills }] = await Promise.all(
+const [{ compileCatalogue }, { collectDefaults }, { compileSkills }] = await Promise.all(
   ['manifests', 'config', 'skills'].map(built),
 )
 const orEnd = (error) => {
@@ -78,7 +78,7 @@ try {
 } catch (error) {
   orEnd(error)
 }
-writeFileSync('build/manifests/schema/_defaults.json', JSON.stringify(defaultsOf(readContract('config.1.json'))))
+writeFileSync('build/manifests/schema/_defaults.json', JSON.stringify(collectDefaults(readContract('config.1.json'))))
 
 const { createKernel } = await built('')
 const nowhere = mkdtempSync(join(tmpdir(), 'vtcode-build-'))
@@ -143,7 +143,7 @@ async function buildChecks(catalogue, kernel) {
   mkdirSync(folder, { recursive: true })
   for (const schema of schemas) {
     const check = await buildCheck(schema)
-    if (check) writeFileSync(join(folder, builtName(schema)), check)
+    if (check) writeFileSync(join(folder, checkFileName(schema)), check)
   }
 }
 

@@ -1,8 +1,8 @@
 // Makes the man page of the program that tsc has built, so this module is imported after that.
 import { Readable } from 'node:stream'
 import { version } from '../build/core/index.js'
-import { plainly } from '../build/core/input/index.js'
-import { helpText } from '../build/plugins/lib/terminal/index.js'
+import { renderPlainText } from '../build/core/input/index.js'
+import { readHelpText } from '../build/plugins/lib/terminal/index.js'
 
 const { stdout, stderr } = process
 const io = { stdin: Readable.from([]), stdout, stderr, env: {}, signal: new AbortController().signal }
@@ -12,15 +12,15 @@ export async function makeManPage(kernel) {
   const surfaces = kernel.inspection
     .contributions()
     .filter(({ kind, verb }) => kind === 'surface' && verb && verb !== 'help')
-  const overview = await helpText(kernel, 'help', io)
+  const overview = await readHelpText(kernel, 'help', io)
   const [flags, codes] = overview.split(/^(?=Flags of every verb|Exit codes:)/m).slice(1)
   const sections = []
   for (const verb of surfaces.map(({ verb }) => verb).sort()) {
-    const help = (await helpText(kernel, verb, io)).replace(/\n\nFlags that every verb takes: .*/, '')
+    const help = (await readHelpText(kernel, verb, io)).replace(/\n\nFlags that every verb takes: .*/, '')
     sections.push(`.SS ${toLine(`vtcode ${verb}`)}\n${toBlock(help)}`)
   }
   const tools = kernel.list().map(({ tool, action, description, effects }) => {
-    const summary = `${plainly(description).split('\n')[0]} Effects: ${effects.join(', ') || 'none'}.`
+    const summary = `${renderPlainText(description).split('\n')[0]} Effects: ${effects.join(', ') || 'none'}.`
     return `.TP\n.B ${toLine([tool, action].filter(Boolean).join(' '))}\n${toLine(summary)}\n`
   })
   return `.\\" Made by \`npm run build\` from the help of the program.

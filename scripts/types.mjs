@@ -5,7 +5,7 @@ import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { format } from 'oxfmt'
 import { parse } from 'yaml'
-import { comment, noteOf, pascal, typeOf } from '../build/plugins/surface/plugins/type_text.js'
+import { renderComment, renderNote, toPascalCase, renderType } from '../build/plugins/surface/plugins/type_text.js'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const manifests = join(root, 'manifests')
@@ -21,14 +21,14 @@ const head = (source) => `// Generated from ${source} by \`npm run docs\`. Chang
 
 /** The types `Settings` and `Config`, with a type of its own for each definition that the schema names. */
 function settingsTypes(schema) {
-  const named = Object.entries(schema.$defs).map(([name, part]) => ({ name: `Config${pascal(name)}`, part }))
-  const context = { refer: (name) => `Config${pascal(name)}`, open: true }
-  const settings = `/** The settings of all layers with their defaults. */\nexport type Settings = ${typeOf(schema, { ...context, resolved: true }, '')}\n`
+  const named = Object.entries(schema.$defs).map(([name, part]) => ({ name: `Config${toPascalCase(name)}`, part }))
+  const context = { refer: (name) => `Config${toPascalCase(name)}`, open: true }
+  const settings = `/** The settings of all layers with their defaults. */\nexport type Settings = ${renderType(schema, { ...context, resolved: true }, '')}\n`
   const types = named.map(
-    ({ name, part }) => `${comment(noteOf(part), '')}type ${name} = ${typeOf(part, context, '')}\n`,
+    ({ name, part }) => `${renderComment(renderNote(part), '')}type ${name} = ${renderType(part, context, '')}\n`,
   )
-  const config = `/** What a settings file says: any part of the settings. */\nexport type Config = Part<Settings>\n`
-  const part = `/** The same with all keys optional, but for those in lists and maps. */\ntype Part<Whole> = Whole extends readonly unknown[] ? Whole : string extends keyof Whole ? Whole : Whole extends object ? { [Key in keyof Whole]?: Part<Whole[Key]> } : Whole\n`
+  const config = `/** The content of a settings file: any part of the settings. */\nexport type Config = Part<Settings>\n`
+  const part = `/** Makes all keys optional, except those in lists and maps. */\ntype Part<Whole> = Whole extends readonly unknown[] ? Whole : string extends keyof Whole ? Whole : Whole extends object ? { [Key in keyof Whole]?: Part<Whole[Key]> } : Whole\n`
   const open =
     '/** A map with any names; some of them are known. */\ntype Open<Name extends string, Value> = { [name in Name]?: Value } & { [name: string]: Value }\n'
   return `${head('manifests/schema/config.1.json')}\n${[settings, config, ...types, open, part].join('\n')}`
@@ -41,18 +41,23 @@ function slotTypes(actions, added) {
   const members = actions.map(({ slot, manifest: { title, input, output } }) => {
     const known = [...outputs].find(([, text]) => text === JSON.stringify(output))?.[0]
     if (known === undefined && output) outputs.set(slot, JSON.stringify(output))
-    const prefix = pascal(slot.replace('/', '_'))
-    const context = { refer: (name) => prefix + pascal(name), open: false }
+    const prefix = toPascalCase(slot.replace('/', '_'))
+    const context = { refer: (name) => prefix + toPascalCase(name), open: false }
     if (known === undefined)
       named.push(
         ...Object.entries({ ...input.$defs, ...output?.$defs }).map(
-          ([name, part]) => `${comment(noteOf(part), '')}type ${context.refer(name)} = ${typeOf(part, context, '')}\n`,
+          ([name, part]) =>
+            `${renderComment(renderNote(part), '')}type ${context.refer(name)} = ${renderType(part, context, '')}\n`,
         ),
       )
-    const taken = typeOf({ ...input, type: 'object', properties: { ...added, ...input.properties } }, context, '    ')
+    const taken = renderType(
+      { ...input, type: 'object', properties: { ...added, ...input.properties } },
+      context,
+      '    ',
+    )
     const answered =
-      known === undefined ? typeOf(output ?? true, context, '    ') : `BuiltinSlots['${known}']['output']`
-    return `${comment(title, '  ')}  '${slot}': {\n    input: ${taken}\n    output: ${answered}\n  }\n`
+      known === undefined ? renderType(output ?? true, context, '    ') : `BuiltinSlots['${known}']['output']`
+    return `${renderComment(title, '  ')}  '${slot}': {\n    input: ${taken}\n    output: ${answered}\n  }\n`
   })
   const all = `/** What the slots that come with the program take, but for the word \`action\`, and what they answer. */\nexport interface BuiltinSlots {\n${members.join('')}}\n`
   return [head('the manifests of the actions'), all, ...named].join('\n')

@@ -74,7 +74,7 @@ describe('docs/contract.md', () => {
 
   it('names the current version of each schema', () => {
     for (const name of ['manifest', 'config', 'thread_event']) expect(page).toContain(`\`${name}.1.json\``)
-    expect(text('plugins/agent/events/file.ts')).toContain("schema_version: '1.0.0'")
+    expect(text('plugins/agent/events/file_sinks.ts')).toContain("schema_version: '1.0.0'")
     expect(page).toContain('`1.0.0`')
   })
 

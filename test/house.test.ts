@@ -236,7 +236,7 @@ describe('names of tools', () => {
       'model/outgoing.ts': ['apply_patch'],
       // The slot to which an unreported change is attributed.
       'snapshots/file_snapshots.ts': ['unified_exec/run'],
-      'hooks/words.ts': [
+      'hooks/hook_calls.ts': [
         ...[
           'apply_patch',
           'defuddle_fetch',
@@ -252,7 +252,7 @@ describe('names of tools', () => {
         // Names of another program.
         ...['read_file', 'web_fetch', 'write_file'],
       ],
-      'next.ts': [
+      'base/next_call.ts': [
         'list_skills',
         'load_skill',
         'unified_exec/inspect',

@@ -53,12 +53,12 @@ const program = (file: string, text: string): void => {
 /** Every source that asks on which system it runs, with the test that stands in for another one. */
 const proved: Record<string, string> = {
   'core/workspace/workspace.ts': 'refuses to start on Windows with every verb and the library, and says what to do',
-  'core/workspace/directory.ts': 'follows no link outside on macOS, also while a folder is swapped for one',
+  'core/files/directory.ts': 'follows no link outside on macOS, also while a folder is swapped for one',
   'core/workspace/lock.ts': 'locks files for one process at a time on macOS, also after one was killed',
-  'core/workspace/attributes.ts': 'reads, writes, edits, copies, searches and restores files on macOS',
-  'core/workspace/tree.ts': 'reads, writes, edits, copies, searches and restores files on macOS',
+  'core/files/attributes.ts': 'reads, writes, edits, copies, searches and restores files on macOS',
+  'core/files/tree.ts': 'reads, writes, edits, copies, searches and restores files on macOS',
   'core/cli/crash.ts': 'names macOS in the crash report, in doctor and to a model',
-  'core/manifests/requires.ts': "applies a plugin's requirement on the system and a bundle's program for macOS",
+  'core/manifests/requirements.ts': "applies a plugin's requirement on the system and a bundle's program for macOS",
   'plugins/adapter/packages/mcpb.ts': "applies a plugin's requirement on the system and a bundle's program for macOS",
   'plugins/lib/net/loopback_login.ts': 'opens the login page with the program of macOS',
   'plugins/lib/process/resource_limits.ts': 'reads, writes, edits, copies, searches and restores files on macOS',
@@ -112,7 +112,7 @@ describe('macOS', () => {
     const at = await place()
     const { stdout } = await vtcode(at, ['doctor'], { env: as('darwin') })
     expect(stdout).toMatch(
-      /^sandbox +none, for the sandbox needs Linux: commands do what you can do, and a process that leaves its group may outlive its session$/m,
+      /^sandbox +none, because the sandbox needs Linux: commands have all your rights, and a process that leaves its group may outlive its session$/m,
     )
     expect(await vtcode(at, ['doctor', '--sandbox'], { env: as('darwin') })).toMatchObject({
       code: 1,
@@ -149,7 +149,7 @@ describe('macOS', () => {
     await script(
       at,
       'darwin',
-      `import { leaveReport } from '${build}/core/cli/index.js'\nleaveReport(new Error('x'), '${at.home}')`,
+      `import { writeCrashReport } from '${build}/core/cli/index.js'\nwriteCrashReport(new Error('x'), '${at.home}')`,
     )
     expect(readFileSync(join(at.home, 'reports', readdirSync(join(at.home, 'reports'))[0]!), 'utf8')).toMatch(
       / darwin /,

@@ -158,7 +158,8 @@ function keysOf(part: Part, type: ts.Type, checker: ts.TypeChecker, whole: Part,
   const bare = checker.getNonNullableType(type)
   const keys = Object.entries(said.properties ?? {}).flatMap(([key, inner]): Key[] => {
     const symbol = checker.getPropertyOfType(bare, key)
-    const description = symbol && ts.displayPartsToString(symbol.getDocumentationComment(checker))
+    const comment = symbol && ts.displayPartsToString(symbol.getDocumentationComment(checker))
+    const description = comment?.replace(/\s+/g, ' ')
     const there = description?.startsWith((inner.description ?? '').replace(/\s+/g, ' ')) === true
     return [
       { path: `${path}${key}`, there },

@@ -1,8 +1,8 @@
 import {
   deepFreeze,
   problem,
-  visibleAsker,
-  visibleClient,
+  createVisibleAsker,
+  createVisibleClient,
   type Call,
   type Contribution,
   type ConversationServices,
@@ -12,8 +12,8 @@ import {
   type Settings,
   type SlotInfo,
 } from '../shapes/index.js'
-import { blocksOf, optionsOf, type LazyAbort } from '../system/index.js'
-import { redactText, visible, visibleProgress } from '../text/index.js'
+import { pickSettings, resolveOptions, type LazyAbort } from '../system/index.js'
+import { redactText, visible, toVisibleProgress } from '../text/index.js'
 import { readRequest, type CallArguments, type CallRequest } from '../input/index.js'
 import type { Workspace } from '../workspace/index.js'
 import type { ContextServices } from '../generation/index.js'
@@ -21,8 +21,8 @@ import type {
   CallOptions,
   Context,
   Host,
-  Judged,
-  LessRights,
+  PolicyOutcome,
+  DelegatedRights,
   LogLevel,
   Progress,
   SandboxUse,
@@ -65,55 +65,61 @@ class SessionState implements Session {
   }
 }
 
-/** One call under way: what its contexts share. */
+/** The state of one running call, which its contexts share. */
 export interface CallRun {
   readonly slot: SlotInfo
   readonly only: Call['only']
-  /** What its handlers and policies may know of the program, where not all of its tools are left; made on first use. */
+  /** The host for its handlers and policies, if the rights are limited; created on first use. */
   host?: Host
   readonly session: Session
   readonly cancel: LazyAbort
   readonly options: CallOptions
   readonly depth: number
-  readonly nest: (request: CallRequest, how: LessRights, held?: Held) => Promise<Result>
-  readonly held: Held | undefined
+  readonly nest: (request: CallRequest, how: DelegatedRights, limit?: EffectLimit) => Promise<Result>
+  readonly limit: EffectLimit | undefined
   readonly end: () => void
   /** Collects the notes of policies when a call is only explained. */
   readonly notes: { policy: string; note: JsonObject }[] | undefined
   over: boolean
-  /** Codes of failed calls that its handler made: those it may pass on. */
-  told?: Set<string>
-  judged?: Judged
+  /** Codes of failed nested calls, which its handler may return. */
+  passableCodes?: Set<string>
+  judged?: PolicyOutcome
   sandbox?: SandboxUse
-  /** What people took to answer. */
+  /** Milliseconds that people took to answer. */
   waited_ms?: number
-  /** What policies have judged, or a person was asked about. */
+  /** Returns the paths that policies or a person have judged. */
   readonly places: () => Call['places'] | undefined
-  /** The workspace of its handlers, made on first use. */
+  /** The workspace of its handlers, created on first use. */
   workspace?: Workspace
-  /** `begun`: a handler that may change something was called. `committed`: it changed something, or is about to: from then on the call is not aborted but ends. */
+  /**
+   * `begun`: a handler that may change something was called. `committed`: it changed something or is about to, so the
+   * call is no longer aborted but ends.
+   */
   begun?: boolean
   committed: boolean
-  /** Called before each change, and with `preparing` on the way to one. Throws VT_CALL_ABORTED for a call that nobody waits for any more. */
+  /** Called before each change, and with `preparing` on the way to one. Throws VT_CALL_ABORTED for an aborted call. */
   commit(how: 'preparing' | 'changing'): void
 }
 
-/** What a person answers: the time until then is theirs, not the call's. */
-export function waitedFor<T>(run: CallRun, answer: () => Promise<T>): Promise<T> {
+/** Measures the time until a person answers, which does not count as time of the call. */
+export function measureWait<T>(run: CallRun, answer: () => Promise<T>): Promise<T> {
   const began = performance.now()
   return answer().finally(() => (run.waited_ms = (run.waited_ms ?? 0) + performance.now() - began))
 }
 
-/** The number of reports that may come at once; one more is allowed for every tenth of a second. */
+/** Number of reports that may come at once; one more is allowed every tenth of a second. */
 const BURST = 10
 const REFILL_MS = 100
 
-/** The context of one contribution within one call. */
-export function contextOf(services: ContextServices, contribution: Contribution, run: CallRun): Context {
-  return new CallContext(services, contribution, run, grantOf(services, contribution))
+/** Creates the context of one contribution within one call. */
+export function createContext(services: ContextServices, contribution: Contribution, run: CallRun): Context {
+  return new CallContext(services, contribution, run, createGrant(services, contribution))
 }
 
-/** Members are getters, so that an unused value is never computed and the context can be destructured: `({ input }, { call, signal })`. */
+/**
+ * Members are getters, so that an unused value is never computed and the context can be destructured: `({ input }, {
+ * call, signal })`.
+ */
 class CallContext implements Context {
   private last = 0
   private spare = BURST
@@ -167,19 +173,19 @@ class CallContext implements Context {
     return this.run.waited_ms ?? 0
   }
   get ask() {
-    const ask = visibleAsker(this.run.options.ask)
-    return ask && ((...question: Parameters<typeof ask>) => waitedFor(this.run, () => ask(...question)))
+    const ask = createVisibleAsker(this.run.options.ask)
+    return ask && ((...question: Parameters<typeof ask>) => measureWait(this.run, () => ask(...question)))
   }
   get client() {
-    return visibleClient(this.run.options.client)
+    return createVisibleClient(this.run.options.client)
   }
   get call() {
     const { run, contribution } = this
     const isOwn = contribution.layer === 'builtin'
-    return async (...call: CallArguments<LessRights>) => {
+    return async (...call: CallArguments<DelegatedRights>) => {
       const request = readRequest(...call)
-      const result = await run.nest(request, lessRights(request.options), isOwn ? undefined : this.held)
-      if (!isOwn && !result.ok) (run.told ??= new Set()).add(result.error.code)
+      const result = await run.nest(request, pickLessRights(request.options), isOwn ? undefined : this.limit)
+      if (!isOwn && !result.ok) (run.passableCodes ??= new Set()).add(result.error.code)
       return result
     }
   }
@@ -189,11 +195,17 @@ class CallContext implements Context {
     if (!options.conversation) throw problem('VT_AGENT_NONE', { slot: slot.slot })
     return (this.#conversation ??= options.conversation({ slot: slot.slot, signal: this.signal, ask: this.ask }))
   }
-  /** Through other slots a stranger looks, asks, and does what its plugin is known for, and no more than whoever called it. */
-  private get held(): Held {
+  /**
+   * Limits nested calls of a foreign plugin to reads, questions and the effects of its own actions, and to those of its
+   * own caller.
+   */
+  private get limit(): EffectLimit {
     const { services, contribution, run } = this
-    const own = new Set<Effect>(['read', 'ask', ...services.rightsOf(contribution)])
-    return { id: contribution.id, effects: [...own].filter((effect) => !run.held || run.held.effects.includes(effect)) }
+    const own = new Set<Effect>(['read', 'ask', ...services.listRights(contribution)])
+    return {
+      id: contribution.id,
+      effects: [...own].filter((effect) => !run.limit || run.limit.effects.includes(effect)),
+    }
   }
   get progress() {
     return (update: Progress) => {
@@ -202,7 +214,7 @@ class CallContext implements Context {
       this.last = now
       if (this.run.over || this.spare < 1) return
       this.spare--
-      this.run.options.onProgress?.(visibleProgress(update))
+      this.run.options.onProgress?.(toVisibleProgress(update))
     }
   }
   get log() {
@@ -216,14 +228,14 @@ class CallContext implements Context {
   }
 }
 
-/** No more of what a plugin says beside a call than that it leaves less of the rights. */
-const lessRights = (how: LessRights | undefined): LessRights => ({
+/** Keeps only the narrower rights of the options that a plugin passes to a nested call. */
+const pickLessRights = (how: DelegatedRights | undefined): DelegatedRights => ({
   ...(how?.mode !== undefined && { mode: how.mode }),
   ...(how?.only !== undefined && { only: how.only }),
 })
 
-/** A plugin that holds the calls below it to these effects. */
-export type Held = { readonly id: string; readonly effects: readonly Effect[] }
+/** A plugin, and the effects that its nested calls may have. */
+export type EffectLimit = { readonly id: string; readonly effects: readonly Effect[] }
 
 interface Grant {
   plugin: Context['plugin']
@@ -231,23 +243,27 @@ interface Grant {
 }
 const grants = new WeakMap<Contribution, { of: Settings; grant: Grant }>()
 
-/** The settings that a contribution can read: its own options, and the blocks that its manifest names. */
-function grantOf({ settings, dataOf }: ContextServices, contribution: Contribution): Grant {
+/** Returns the settings that a contribution can read: its own options, and the blocks that its manifest names. */
+function createGrant({ settings, findDataFolder }: ContextServices, contribution: Contribution): Grant {
   const known = grants.get(contribution)
   if (known?.of === settings) return known.grant
   const plugin = {
     name: contribution.plugin,
     root: contribution.root,
-    data: dataOf(contribution),
-    options: optionsOf(settings, contribution),
+    data: findDataFolder(contribution),
+    options: resolveOptions(settings, contribution),
   }
-  const grant = deepFreeze({ plugin, settings: blocksOf(settings, contribution) })
+  const grant = deepFreeze({ plugin, settings: pickSettings(settings, contribution) })
   grants.set(contribution, { of: settings, grant })
   return grant
 }
 
-/** The call of this run as policies and compactors receive it. */
-export const callerOf = (run: Pick<CallRun, 'options' | 'depth'>, surface: string, alias?: string): Call['caller'] => ({
+/** Describes the caller of a run for policies and compactors. */
+export const describeCaller = (
+  run: Pick<CallRun, 'options' | 'depth'>,
+  surface: string,
+  alias?: string,
+): Call['caller'] => ({
   surface: run.options.surface ?? surface,
   depth: run.depth,
   ...(alias !== undefined && { alias }),

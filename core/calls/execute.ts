@@ -1,11 +1,11 @@
 import {
   firstLine,
-  notApplied,
-  plainAnswer,
+  markNotApplied,
+  copyAnswer,
   problem,
-  resultFault,
-  strangersError,
-  texts,
+  findResultFault,
+  toPluginProblem,
+  renderTexts,
   VtError,
   type Call,
   type Contribution,
@@ -13,9 +13,9 @@ import {
   type Problem,
   type Result,
 } from '../shapes/index.js'
-import { isPromise, moduleOf, Semaphore } from '../system/index.js'
-import { outputCheck, type OutputCheck } from '../schema/index.js'
-import { contextOf, type CallRun } from './context.js'
+import { isPromise, findModulePath, Semaphore } from '../system/index.js'
+import { compileOutputCheck, type OutputCheck } from '../schema/index.js'
+import { createContext, type CallRun } from './context.js'
 import type { Generation } from '../generation/index.js'
 import type { Taps } from './pipelines.js'
 import type { Answerer, Compactor, Handler, OnFault, Policy } from '../contract/index.js'
@@ -23,38 +23,42 @@ import type { Answerer, Compactor, Handler, OnFault, Policy } from '../contract/
 const DEFAULT_SECONDS = 60
 const DEFAULT_CONCURRENCY = 8
 
-/** The functions behind the taps of one generation: loaded on first use, limited in time, their answers checked. */
-export function execution(generation: Generation, runOf: (call: Call) => CallRun, report: OnFault): Taps {
+/**
+ * Creates the functions that the taps of one generation call: loaded on first use, limited in time, with checked
+ * answers.
+ */
+export function createTaps(generation: Generation, findRun: (call: Call) => CallRun, report: OnFault): Taps {
   const { loader, services } = generation
   const gates = new Map<Contribution, Semaphore>()
 
-  const mainOf = (contribution: Contribution) => loader.loaded(contribution) ?? loader.load(contribution)
+  const loadMain = (contribution: Contribution) => loader.loaded(contribution) ?? loader.load(contribution)
 
   return {
     async handle(contribution, call) {
-      const run = runOf(call)
-      // Nested calls take no place: they would wait for the place that their own caller holds.
-      const gate = run.depth > 0 ? undefined : gateOf(gates, contribution)
+      const run = findRun(call)
+      // Nested calls skip the queue, because they would wait for their own caller.
+      const gate = run.depth > 0 ? undefined : getGate(gates, contribution)
       const turn = gate?.enter()
       if (turn) await turn
       try {
         if (turn && run.cancel.aborted) throw problem('VT_CALL_ABORTED')
         if (call.caller.sandbox === 'strict' && contribution.layer !== 'builtin' && run.slot.effects.includes('exec'))
-          throw unconfined(contribution)
+          throw createUnconfinedError(contribution)
         const main = loader.loaded(contribution) ?? (await loader.load(contribution))
         const { output } = run.slot
-        const fits = output && isForeign(contribution) ? await outputCheck(output, contribution) : undefined
+        const fits = output && isForeign(contribution) ? await compileOutputCheck(output, contribution) : undefined
         run.begun ||= call.effects.some((effect) => effect === 'write' || effect === 'exec')
-        const work = main(call, contextOf(services, contribution, run)) as ReturnType<Handler>
-        if (isPromise(work)) counted(generation, work)
+        const work = main(call, createContext(services, contribution, run)) as ReturnType<Handler>
+        if (isPromise(work)) countHandler(generation, work)
         const result = isPromise(work)
-          ? await bounded(work, run, secondsOf(generation, contribution, call), services.host.waits.commit)
+          ? await limitTime(work, run, findTimeLimit(generation, contribution, call), services.host.timeouts.commit)
           : work
-        return result === undefined ? undefined : answer(result, contribution, run, fits)
+        return result === undefined ? undefined : checkAnswer(result, contribution, run, fits)
       } catch (error) {
-        if (error instanceof VtError) return complete(thrown(error.problem, contribution, run), contribution, run)
+        if (error instanceof VtError)
+          return completeFailure(attributeThrown(error.problem, contribution, run), contribution, run)
         report(contribution, error)
-        return complete(
+        return completeFailure(
           problem('VT_CALL_FAILED', { plugin: contribution.id, reason: firstLine(error) }).problem,
           contribution,
           run,
@@ -64,39 +68,42 @@ export function execution(generation: Generation, runOf: (call: Call) => CallRun
       }
     },
     judge(contribution, call) {
-      const ask = (main: Policy) => main(call, contextOf(services, contribution, runOf(call)))
-      const main = mainOf(contribution)
+      const ask = (main: Policy) => main(call, createContext(services, contribution, findRun(call)))
+      const main = loadMain(contribution)
       return isPromise(main) ? main.then(ask) : ask(main as Policy)
     },
     async answer(contribution, request) {
-      const answerer = (await loader.exported(contribution, 'answer')) as Answerer | undefined
-      return answerer?.(request, contextOf(services, contribution, runOf(request.call)))
+      const answerer = (await loader.loadExport(contribution, 'answer')) as Answerer | undefined
+      return answerer?.(request, createContext(services, contribution, findRun(request.call)))
     },
     shrink(contribution, result, call) {
-      const ask = (main: Compactor) => main(result, call, contextOf(services, contribution, runOf(call)))
-      const main = mainOf(contribution)
+      const ask = (main: Compactor) => main(result, call, createContext(services, contribution, findRun(call)))
+      const main = loadMain(contribution)
       return isPromise(main) ? main.then(ask) : ask(main as Compactor)
     },
   }
 }
 
-/** Where the settings require a sandbox, our own commands run in it; programs that a plugin starts are not confined. */
-const unconfined = ({ id }: Contribution): VtError =>
+/**
+ * Creates the error for a plugin that starts programs where the settings require a sandbox: only our own commands can
+ * be confined.
+ */
+const createUnconfinedError = ({ id }: Contribution): VtError =>
   problem(
     'VT_PLUGIN_REQUIRES',
-    { id, needs: 'to run commands outside of the sandbox, and here nothing runs outside of it' },
+    { id, needs: 'to run commands outside of the sandbox, which the settings forbid' },
     {
       hint: 'Run commands in the sandbox with {slot:unified_exec/run}.',
     },
   )
 
-function gateOf(gates: Map<Contribution, Semaphore>, contribution: Contribution): Semaphore {
+function getGate(gates: Map<Contribution, Semaphore>, contribution: Contribution): Semaphore {
   let gate = gates.get(contribution)
   if (!gate) gates.set(contribution, (gate = new Semaphore(contribution.manifest.concurrency ?? DEFAULT_CONCURRENCY)))
   return gate
 }
 
-function secondsOf({ registry, settings }: Generation, contribution: Contribution, call: Call): number {
+function findTimeLimit({ registry, settings }: Generation, contribution: Contribution, call: Call): number {
   return (
     settings.plugins.settings[contribution.id]?.timeout_secs ??
     contribution.manifest.timeout_secs ??
@@ -105,24 +112,27 @@ function secondsOf({ registry, settings }: Generation, contribution: Contributio
   )
 }
 
-function counted({ handling }: Generation, work: Promise<unknown>): void {
-  const leave = () => handling.leave()
-  handling.enter()
+function countHandler({ handlers }: Generation, work: Promise<unknown>): void {
+  const leave = () => handlers.leave()
+  handlers.enter()
   work.then(leave, leave)
 }
 
 /**
- * Settles with the work, the time limit or the caller's abort, whichever is first; its signal aborts the handler. Once something was
- * changed neither ends the call: what the work comes to is the answer, and only work that does not come to an end is left behind.
+ * Settles with the work, the time limit or the caller's abort, whichever is first; the signal aborts the handler. After
+ * a change neither ends the call: the outcome of the work is the answer, and only work that never ends is abandoned.
  */
-function bounded<T>(work: Promise<T>, run: CallRun, seconds: number, patience: number): Promise<T> {
+function limitTime<T>(work: Promise<T>, run: CallRun, seconds: number, patience: number): Promise<T> {
   const { cancel, slot } = run
   const late = () =>
     problem(
       'VT_CALL_TIMEOUT',
       { slot: slot.slot, seconds },
       run.committed
-        ? { retryable: false, hint: 'It had started to change something: check what is there before you call again.' }
+        ? {
+            retryable: false,
+            hint: 'The call had started to change something. Check the result before you call again.',
+          }
         : {},
     )
   return new Promise((resolve, reject) => {
@@ -149,58 +159,64 @@ function bounded<T>(work: Promise<T>, run: CallRun, seconds: number, patience: n
 
 const isForeign = ({ layer }: Contribution): boolean => layer !== 'builtin'
 
-/** Checks a handler's answer. Foreign answers are copied, and held to the contract of their slot. */
-function answer(result: Result, contribution: Contribution, run: CallRun, fits: OutputCheck | undefined): Result {
-  const checked = isForeign(contribution) ? plainAnswer(contribution.id, result) : result
-  const what = resultFault(checked)
+/** Checks a handler's answer. Foreign answers are copied and checked with the contract of their slot. */
+function checkAnswer(result: Result, contribution: Contribution, run: CallRun, fits: OutputCheck | undefined): Result {
+  const checked = isForeign(contribution) ? copyAnswer(contribution.id, result) : result
+  const what = findResultFault(checked)
   if (what !== undefined) throw problem('VT_CALL_BAD_RESULT', { plugin: contribution.id, what })
-  if (!checked.ok) return complete(declared(checked.error, contribution, run), contribution, run, checked)
+  if (!checked.ok) return completeFailure(toDeclaredError(checked.error, contribution, run), contribution, run, checked)
   fits?.(checked.output)
   return checked
 }
 
-/** An error of a handler with a code that is its own to use: what its manifest or its slot declares, or what it was told itself; our own handlers have all of ours. */
-const declared = (error: Problem, contribution: Contribution, { slot, told }: CallRun): Problem =>
-  strangersError(error, contribution.id, (code) => {
+/**
+ * Returns an error of a handler if its code is declared by the manifest or the slot, or comes from a nested call;
+ * built-in handlers may use all codes.
+ */
+const toDeclaredError = (error: Problem, contribution: Contribution, { slot, passableCodes }: CallRun): Problem =>
+  toPluginProblem(error, contribution.id, (code) => {
     if (!isForeign(contribution))
-      return (texts(code) ?? slot.errors[code] ?? contribution.manifest.errors?.[code]) !== undefined
+      return (renderTexts(code) ?? slot.errors[code] ?? contribution.manifest.errors?.[code]) !== undefined
     const own = slot.errors[code] ?? contribution.manifest.errors?.[code]
     return (
-      told?.has(code) === true ||
+      passableCodes?.has(code) === true ||
       (own !== undefined && (!code.startsWith('VT_') || slot.chain.some((id) => id.startsWith('builtin:'))))
     )
   })
 
-/** What a module throws is its answer; what is thrown about a plugin, or by an adapter, is ours. */
-const thrown = (error: Problem, contribution: Contribution, run: CallRun): Problem =>
-  isForeign(contribution) && moduleOf(contribution.manifest) !== undefined && !error.code.startsWith('VT_PLUGIN_')
-    ? declared(error, contribution, run)
+/** Treats an error that a module throws as its answer. Errors about a plugin, or thrown by an adapter, are our own. */
+const attributeThrown = (error: Problem, contribution: Contribution, run: CallRun): Problem =>
+  isForeign(contribution) && findModulePath(contribution.manifest) !== undefined && !error.code.startsWith('VT_PLUGIN_')
+    ? toDeclaredError(error, contribution, run)
     : error
 
-/** A failure with the hint and retryability that the slot declares. An abort means that nothing changed, else it says that it had begun; `not_applied` only where the plugin, or its workspace, may vouch for it. */
-function complete(
-  told: Problem,
+/**
+ * Completes a failure with the hint and retryability that the slot declares. An aborted call reports whether it had
+ * begun. `not_applied` is set only if the plugin or its workspace can guarantee it.
+ */
+function completeFailure(
+  given: Problem,
   { manifest: { atomic, keeps_history } }: Contribution,
   { slot, begun, committed }: CallRun,
   result?: Failure,
 ): Failure {
   const error =
-    told.code === 'VT_CALL_ABORTED' && begun && !(keeps_history && !committed)
+    given.code === 'VT_CALL_ABORTED' && begun && !(keeps_history && !committed)
       ? problem('VT_CALL_INTERRUPTED').problem
-      : told
+      : given
   const declared = slot.errors[error.code]
-  // What keeps what it replaces changes files through its workspace alone, which knows whether it came to that.
-  const vouched = atomic && (!halfWay.has(error.code) || (keeps_history === true && !committed))
+  // A slot with `keeps_history` changes files only through its workspace, which knows whether it did.
+  const vouched = atomic && (!UNKNOWN_PROGRESS_CODES.has(error.code) || (keeps_history === true && !committed))
   const whole = {
     ...error,
     hint: error.hint || declared?.hint || '',
     retryable: error.retryable || declared?.retryable === true,
   }
-  return { ...result, ok: false, error: vouched ? notApplied(whole) : whole }
+  return { ...result, ok: false, error: vouched ? markNotApplied(whole) : whole }
 }
 
-/** The handler ended without telling how far it came. */
-const halfWay = new Set([
+/** Codes of a handler that ended without reporting its progress. */
+const UNKNOWN_PROGRESS_CODES = new Set([
   'VT_CALL_TIMEOUT',
   'VT_CALL_ABORTED',
   'VT_CALL_INTERRUPTED',

@@ -1,3 +1,3 @@
-export { type Caller, createCaller } from './call.js'
+export { type CallRunner, createCallRunner } from './call.js'
 export { KernelSessions } from './context.js'
-export { complete, offersOf, providersOf } from './resources.js'
+export { complete, listOffers, listProviders } from './resources.js'

@@ -1,29 +1,29 @@
 import { AsyncSeriesBailHook, AsyncSeriesWaterfallHook, HookMap } from 'tapable'
 import {
   firstLine,
-  quotedReason,
-  resultFault,
-  texts,
-  jsonGrowth,
-  jsonSize,
+  formatReason,
+  findResultFault,
+  renderTexts,
+  estimateJsonGrowth,
+  estimateJsonSize,
   VtError,
   type Call,
   type Contribution,
   type Result,
-  type Waits,
+  type Timeouts,
 } from '../shapes/index.js'
-import { outcomeWithin, whenKnown, withTimeout } from '../system/index.js'
-import { slotsCovered, type Registry } from '../registry/index.js'
+import { runWithTimeout, passValue, withTimeout } from '../system/index.js'
+import { createSlotMatcher, type Registry } from '../registry/index.js'
 import type { Answer, Answerer, Approval, Compactor, Objection, Policy, Verdict } from '../contract/index.js'
 
-/** The three pipelines of one generation, in the order a call meets them. */
+/** The three pipelines of one generation, in the order of a call. */
 export interface Pipelines {
   prePolicy: AsyncSeriesWaterfallHook<[Verdict | undefined, Call]>
   execute: HookMap<AsyncSeriesBailHook<[Call], Result | undefined>>
   postCompaction: AsyncSeriesWaterfallHook<[Result, Call]>
-  /** The policies one by one, as the pipeline asks them. */
+  /** The policies one by one, in the order of the pipeline. */
   judges: Judge[]
-  /** The answers that policies give instead of a person. Contract: never rejects. */
+  /** Returns the answer that a policy gives in place of a person. Contract: never rejects. */
   answer(request: Approval): Promise<Answer | undefined>
 }
 export interface Judge {
@@ -32,7 +32,7 @@ export interface Judge {
   judge(call: Call): Verdict | undefined | Promise<Verdict | undefined>
 }
 
-/** How a tap calls the function behind its contribution. Contract: `handle` never rejects, `judge` and `shrink` may. */
+/** Calls what a contribution implements. Contract: `handle` never rejects, `judge` and `shrink` may. */
 export interface Taps {
   handle(contribution: Contribution, call: Call): Promise<Result | undefined>
   judge(contribution: Contribution, call: Call): ReturnType<Policy>
@@ -41,14 +41,14 @@ export interface Taps {
   shrink(contribution: Contribution, result: Result, call: Call): ReturnType<Compactor>
 }
 
-/** The largest size of all notices of a result. */
-const NOTICES = 65_536
+/** Maximum bytes of all notices of a result. */
+const MAX_NOTICES_BYTES = 65_536
 
-/** A policy or compactor that starts programs declares its time limit in its manifest. */
-const limitOf = ({ timeout_secs }: Contribution['manifest'], usual: number): number =>
+/** Returns the time limit: that of the manifest, for example if a policy starts programs, else the usual one. */
+const toTimeLimit = ({ timeout_secs }: Contribution['manifest'], usual: number): number =>
   timeout_secs === undefined ? usual : timeout_secs * 1000
 
-export function buildPipelines(registry: Registry, taps: Taps, waits: Waits): Pipelines {
+export function buildPipelines(registry: Registry, taps: Taps, waits: Timeouts): Pipelines {
   const prePolicy = new AsyncSeriesWaterfallHook<[Verdict | undefined, Call]>(['verdict', 'call'], 'pre-policy')
   const execute = new HookMap((slot) => {
     const hook = new AsyncSeriesBailHook<[Call], Result | undefined>(['call'], 'execute')
@@ -62,53 +62,53 @@ export function buildPipelines(registry: Registry, taps: Taps, waits: Waits): Pi
   const postCompaction = new AsyncSeriesWaterfallHook<[Result, Call]>(['result', 'call'], 'post-compaction')
 
   const judges = registry.policies.map((policy): Judge => {
-    const covers = slotsCovered(policy.manifest.slots)
+    const covers = createSlotMatcher(policy.manifest.slots)
     const { effects } = policy.manifest
     return {
       policy: policy.id,
       covers: (call) => covers(call.slot) && (!effects || effects.some((effect) => call.effects.includes(effect))),
-      judge: (call) => verdictOf(policy, waits.policy, () => taps.judge(policy, call)),
+      judge: (call) => requestVerdict(policy, waits.policy, () => taps.judge(policy, call)),
     }
   })
   for (const { policy, covers, judge } of judges) {
     prePolicy.tapAsync(policy, (verdict, call, next) => {
-      // No verdict is stricter than a denial.
+      // A denial is the strictest verdict.
       const own = (verdict && 'deny' in verdict) || !covers(call) ? undefined : judge(call)
-      whenKnown(own, (own) => next(null, worse(verdict, own)))
+      passValue(own, (own) => next(null, pickStricter(verdict, own)))
     })
   }
   for (const compactor of registry.compactors) {
-    const covers = slotsCovered(compactor.manifest.slots)
+    const covers = createSlotMatcher(compactor.manifest.slots)
     postCompaction.tapAsync(compactor.id, (result, call, next) =>
-      whenKnown(
+      passValue(
         covers(call.slot)
-          ? shrunk(compactor, waits.compactor, result, () => taps.shrink(compactor, result, call))
+          ? runCompactor(compactor, waits.compactor, result, () => taps.shrink(compactor, result, call))
           : result,
         (shown) => next(null, shown),
       ),
     )
   }
-  const answering = registry.policies.map((policy) => ({ policy, covers: slotsCovered(policy.manifest.slots) }))
+  const answering = registry.policies.map((policy) => ({ policy, covers: createSlotMatcher(policy.manifest.slots) }))
   const answer: Pipelines['answer'] = async (request) => {
-    let yes: Answer | undefined
+    let approval: Answer | undefined
     for (const { policy, covers } of answering) {
       if (!covers(request.call.slot)) continue
-      const answered = await answerOf(policy, waits.policy, () => taps.answer(policy, request))
+      const answered = await requestAnswer(policy, waits.policy, () => taps.answer(policy, request))
       if (answered && 'deny' in answered) return answered
-      if (policy.layer !== 'workspace') yes ??= answered
+      if (policy.layer !== 'workspace') approval ??= answered
     }
-    return yes
+    return approval
   }
   return { prePolicy, execute, postCompaction, judges, answer }
 }
 
-async function answerOf(
+async function requestAnswer(
   { manifest }: Contribution,
   usual: number,
   ask: () => ReturnType<Taps['answer']>,
 ): Promise<Answer | undefined> {
   try {
-    const value = await withTimeout(ask(), limitOf(manifest, usual), () => new Error('it does not answer'))
+    const value = await withTimeout(ask(), toTimeLimit(manifest, usual), () => new Error('it does not answer'))
     if (typeof value !== 'object' || value === null) return undefined
     if ('deny' in value) return typeof value.deny === 'string' ? value : undefined
     return ['once', 'session', 'always'].includes(value.allow) ? value : undefined
@@ -117,15 +117,15 @@ async function answerOf(
   }
 }
 
-/** A policy that throws, hangs or returns no verdict denies. */
-function verdictOf(
+/** Asks a policy. A policy that throws, hangs or returns an invalid verdict denies; one whose files changed asks. */
+function requestVerdict(
   { id, layer, manifest }: Contribution,
   usual: number,
   judge: () => ReturnType<Taps['judge']>,
 ): Verdict | undefined | Promise<Verdict | undefined> {
-  return outcomeWithin(
+  return runWithTimeout(
     judge,
-    limitOf(manifest, usual),
+    toTimeLimit(manifest, usual),
     (verdict: Awaited<ReturnType<Policy>>): Verdict | undefined => {
       if (verdict === undefined) return undefined
       if (typeof verdict === 'object' && verdict !== null) {
@@ -134,64 +134,70 @@ function verdictOf(
         if (layer === 'builtin' && (isObjection || 'sandbox' in verdict)) return verdict
         if (isObjection) return { ...(verdict as Objection), by: `plugin ${id}`, asks: undefined, sandbox: undefined }
       }
-      return { deny: `The policy ${id} answers neither nothing nor { ask } nor { deny }.` }
+      return { deny: `The policy ${id} returned an invalid verdict. Valid verdicts are nothing, { ask } and { deny }.` }
     },
     (error) => {
-      // Its files are other ones than the user agreed to.
+      // The files of the policy differ from those that the user agreed to.
       if (error instanceof VtError && error.code === 'VT_PLUGIN_LOCK')
         return { ask: `${error.message} ${error.problem.hint}` }
-      return { deny: `The policy ${id} failed: ${firstLine(error)}.` }
+      return { deny: `The policy ${id} failed: ${firstLine(error).replace(/\.$/, '')}.` }
     },
   )
 }
 
-/** A compactor that throws, hangs, grows the result or changes its outcome is skipped and named in a notice. */
-function shrunk(
+/**
+ * Runs a compactor. If the compactor throws, hangs, grows the result or changes its outcome, the result stays unchanged
+ * and gets a notice.
+ */
+function runCompactor(
   { id, manifest }: Contribution,
   usual: number,
   before: Result,
   shrink: () => ReturnType<Taps['shrink']>,
 ): Result | Promise<Result> {
-  return outcomeWithin(
+  return runWithTimeout(
     shrink,
-    limitOf(manifest, usual),
+    toTimeLimit(manifest, usual),
     (after: Result): Result => {
-      const reason = after === before ? undefined : objection(before, after)
-      return reason ? noticed(before, id, reason) : after
+      const reason = after === before ? undefined : findCompactionFault(before, after)
+      return reason ? addIgnoredNotice(before, id, reason) : after
     },
-    (error) => noticed(before, id, firstLine(error)),
+    (error) => addIgnoredNotice(before, id, firstLine(error)),
   )
 }
 
-function objection(before: Result, after: Result): string | undefined {
+function findCompactionFault(before: Result, after: Result): string | undefined {
   if (typeof after !== 'object' || after === null || after.ok !== before.ok) return 'it changes the outcome'
   if (!after.ok && !before.ok && after.error?.code !== before.error.code) return 'it changes the code of the error'
-  const fault = resultFault(after)
+  const fault = findResultFault(after)
   if (fault !== undefined) return `it makes ${fault} of it`
-  if (jsonSize(after.notices ?? []) > NOTICES) return 'it grows the notices'
-  return jsonGrowth(before, after, 'notices') > 512 ? 'it grows the result' : undefined
+  if (estimateJsonSize(after.notices ?? []) > MAX_NOTICES_BYTES) return 'it grows the notices'
+  return estimateJsonGrowth(before, after, 'notices') > 512 ? 'it grows the result' : undefined
 }
 
-function noticed(result: Result, id: string, reason: string): Result {
-  const notice = { code: 'VT_COMPACT_IGNORED', message: texts('VT_COMPACT_IGNORED', { id, reason })!.message }
+function addIgnoredNotice(result: Result, id: string, reason: string): Result {
+  const notice = { code: 'VT_COMPACT_IGNORED', message: renderTexts('VT_COMPACT_IGNORED', { id, reason })!.message }
   return { ...result, notices: [...(result.notices ?? []), notice] }
 }
 
-/** deny > ask > none; of two equal ones the first is kept. */
-export function worse(a: Verdict | undefined, b: Verdict | undefined): Verdict | undefined {
+/**
+ * Returns the stricter verdict: deny > ask > none; of two denials the first. Two questions become one with all reasons,
+ * and the stricter sandbox applies.
+ */
+export function pickStricter(a: Verdict | undefined, b: Verdict | undefined): Verdict | undefined {
   if (!a || !b) return a ?? b
   if ('deny' in a || 'deny' in b) return 'deny' in a ? a : b
   const sandbox = [a.sandbox, b.sandbox].includes('strict') ? 'strict' : (a.sandbox ?? b.sandbox)
-  // One question is put, with every reason that there is.
+  // One question has all reasons.
   const joined =
     isQuestion(a) && isQuestion(b)
-      ? { ...a, asks: [...new Set([...reasonsOf(a), ...reasonsOf(b)])] }
+      ? { ...a, asks: [...new Set([...listReasons(a), ...listReasons(b)])] }
       : isQuestion(a)
         ? a
         : b
   return sandbox === undefined || sandbox === joined.sandbox ? joined : { ...joined, sandbox }
 }
 export const isQuestion = (verdict: Verdict): verdict is Objection & { ask: string } => 'ask' in verdict
-/** The reasons of a question, each with its author. */
-export const reasonsOf = (verdict: Objection & { ask: string }): readonly string[] =>
-  verdict.asks ?? [quotedReason(verdict.ask, verdict.by)]
+/** Lists the reasons of a question, each with its author. */
+export const listReasons = (verdict: Objection & { ask: string }): readonly string[] =>
+  verdict.asks ?? [formatReason(verdict.ask, verdict.by)]

@@ -1,13 +1,13 @@
-import { optionsOf, withTimeout } from '../system/index.js'
-import { offeredInput, type Registry } from '../registry/index.js'
+import { resolveOptions, withTimeout } from '../system/index.js'
+import { buildResourceInput, type Registry } from '../registry/index.js'
 import type { ContextServices, Loader } from '../generation/index.js'
 import type { Complete, Offer, Provider } from '../contract/index.js'
 
-/** Values that a completion offers at most, and the milliseconds that it may take. */
+/** Most values of a completion, and the milliseconds that it may take. */
 const [MAX_VALUES, LIMIT_MS] = [100, 2_000]
 
-/** Every listed resource or prompt. */
-export function offersOf({ slots }: Registry, kind: 'resource' | 'prompt'): Offer[] {
+/** Lists the usable resources or prompts. */
+export function listOffers({ slots }: Registry, kind: 'resource' | 'prompt'): Offer[] {
   return [...slots.values()].flatMap(({ primary, refusal, info: { slot, description } }) => {
     if (primary.kind !== kind || refusal) return []
     const { title, uri, template, mime_type, arguments: texts } = primary.manifest
@@ -23,33 +23,35 @@ export function offersOf({ slots }: Registry, kind: 'resource' | 'prompt'): Offe
   })
 }
 
-/** Every usable provider. */
-export const providersOf = ({ registry, loader, services }: Place): Provider[] =>
+/** Lists the usable providers. */
+export const listProviders = ({ registry, loader, services }: GenerationParts): Provider[] =>
   [...registry.providers].map(([name, contribution]) => ({
     name,
     contribution,
-    options: optionsOf(services.settings, contribution),
+    options: resolveOptions(services.settings, contribution),
     load: () => loader.load(contribution),
   }))
 
-interface Place {
+interface GenerationParts {
   registry: Registry
   loader: Loader
   services: ContextServices
 }
 
-/** The suggestions of a resource's or prompt's module; none when it has no `complete`, throws or takes too long. */
+/**
+ * Returns the suggestions of a resource's or prompt's module; none when it has no `complete`, throws or takes too long.
+ */
 export async function complete(
-  { registry, loader, services }: Place,
+  { registry, loader, services }: GenerationParts,
   slot: string,
   argument: string,
   value: string,
   session: string,
 ): Promise<string[]> {
   const found = registry.slots.get(slot)
-  if (!found || found.refusal || !offeredInput(found.primary.manifest)) return []
+  if (!found || found.refusal || !buildResourceInput(found.primary.manifest)) return []
   try {
-    const ask = (await loader.exported(found.primary, 'complete')) as Complete | undefined
+    const ask = (await loader.loadExport(found.primary, 'complete')) as Complete | undefined
     const { filtered: workspace, host } = services
     const late = () => new Error('no suggestions in time')
     const values =

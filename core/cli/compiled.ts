@@ -1,51 +1,57 @@
 import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readFileSync, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import {
-  freshlyCompiled,
-  homeOf,
+  collectCompiled,
+  resolveHome,
   keepNewest,
   makeFolder,
   programFile,
   sha256,
-  takeCompiled,
+  useCompiledFiles,
   writeStateSync,
   type CompiledFile,
 } from '../system/index.js'
 
-/** The files that are kept, each of one verb or of the call of one action, one version of Node and one place of the program. */
-const KEPT = 60
+/**
+ * Number of cache files, each for one verb or one action of `call`, one version of Node and one location of the
+ * program.
+ */
+const MAX_FILES = 60
 
-/** By file its stamp and the number of its bytes; what V8 made of them follows, in this order. */
+/** For each file its stamp and number of bytes; the compiled code follows in this order. */
 type Heading = [file: string, stamp: string, bytes: number][]
 
-let place: string | undefined
+let cacheFile: string | undefined
 
 /**
- * Takes what V8 made of the program when it was started for the same work before. It lies in the user's home: what is read from it runs. Where
- * another place is meant, or the folder is anybody else's too, nothing is taken and nothing kept.
+ * Loads the compiled code of an earlier run of the same work. It is in the user's home, because it is executed. If
+ * another home is given, or other users can write the folder, nothing is loaded or saved.
  */
 export function useCompiled(argv: readonly string[]): void {
   if (argv.some((word) => /^--home(?:=|$)/.test(word))) return
   try {
-    const home = homeOf({})
+    const home = resolveHome({})
     const folder = join(home, 'cache', 'compiled')
-    // Nothing is made in a home that is not the user's: those who look at it later are to find it as it was.
+    // Creates nothing in a home that another user owns.
     if (!isOwn(lstatSync(existsSync(home) ? home : dirname(home)))) return
     makeFolder(folder, 0o700)
     if (!isOwn(lstatSync(folder), 0o077)) return
-    place = join(
+    cacheFile = join(
       folder,
-      `${workOf(argv)}-${sha256(`${process.version} ${process.arch} ${programFile()}`).slice(0, 16)}`,
+      `${describeWork(argv)}-${sha256(`${process.version} ${process.arch} ${programFile()}`).slice(0, 16)}`,
     )
-    takeCompiled(new Map())
-    takeCompiled(unpacked(readOwn(place)))
+    useCompiledFiles(new Map())
+    useCompiledFiles(unpack(readOwn(cacheFile)))
   } catch {
-    // Without a file all is compiled, and kept if there is a place for it.
+    // Without the file, everything is compiled, and saved if possible.
   }
 }
 
-/** The verb, and of a call the action where it is one of ours: each loads files of its own, and what others left would be made anew in turn. */
-function workOf(argv: readonly string[]): string {
+/**
+ * Returns the verb, and for `call` the name of a built-in action: each loads its own files, and one cache for all would
+ * be rewritten by each.
+ */
+function describeWork(argv: readonly string[]): string {
   const isOurs = (folder: string, word = '') =>
     /^[a-z_]{1,40}$/.test(word) && existsSync(programFile(`plugins/${folder}/${word}.cjs`))
   const verb = argv.find((word) => isOurs('surface', word)) ?? 'none'
@@ -54,14 +60,14 @@ function workOf(argv: readonly string[]): string {
   return at === -1 ? verb : `${verb}-${argv[at]!}-${argv[at + 1]!}`
 }
 
-/** Whether it is the user's, and shut to all others by these bits of its mode. */
+/** Returns whether the user owns the file or folder, and its mode has none of these bits. */
 function isOwn({ uid, mode }: Stats, shut = 0): boolean {
   return process.getuid === undefined || (uid === process.getuid() && (mode & shut) === 0)
 }
 
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
 
-/** Judged when it is open: a folder may have become another one since it was looked at. */
+/** Reads a file and checks it while it is open, because its folder may have been replaced. */
 function readOwn(file: string): Buffer {
   const fd = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   try {
@@ -73,20 +79,20 @@ function readOwn(file: string): Buffer {
   }
 }
 
-/** Keeps what V8 has compiled in this run for the next start. What cannot be written costs time then, nothing else. */
-export function keepCompiled(): void {
+/** Saves the code that V8 has compiled in this run. A failure only costs time at the next start. */
+export function saveCompiled(): void {
   try {
-    const files = place === undefined ? undefined : freshlyCompiled()
+    const files = cacheFile === undefined ? undefined : collectCompiled()
     if (!files) return
-    writeStateSync(place!, packed(files), { durable: false })
-    keepNewest(dirname(place!), KEPT)
+    writeStateSync(cacheFile!, pack(files), { durable: false })
+    keepNewest(dirname(cacheFile!), MAX_FILES)
   } catch {
     // The next start compiles.
   }
 }
 
-/** A digest of all that follows, the heading, the data. */
-function packed(files: ReadonlyMap<string, CompiledFile>): Buffer {
+/** Formats compiled code: a digest of the rest, the heading, the data. */
+function pack(files: ReadonlyMap<string, CompiledFile>): Buffer {
   const heading: Heading = [...files].map(([file, { stamp, data }]) => [file, stamp, data.length])
   const rest = Buffer.concat([
     Buffer.from(`${JSON.stringify(heading)}\n`),
@@ -95,11 +101,11 @@ function packed(files: ReadonlyMap<string, CompiledFile>): Buffer {
   return Buffer.concat([Buffer.from(`${sha256(rest)}\n`), rest])
 }
 
-/** Throws for what is not whole: V8 believes what it is given. */
-function unpacked(bytes: Buffer): ReadonlyMap<string, CompiledFile> {
-  const [sum, rest] = cut(bytes)
+/** Parses compiled code. Throws for an incomplete file, because V8 does not check its input. */
+function unpack(bytes: Buffer): ReadonlyMap<string, CompiledFile> {
+  const [sum, rest] = splitFirstLine(bytes)
   if (sha256(rest) !== sum) throw new Error('it is not whole')
-  const [heading, data] = cut(rest)
+  const [heading, data] = splitFirstLine(rest)
   let at = 0
   return new Map(
     (JSON.parse(heading) as Heading).map(([file, stamp, length]) => [
@@ -109,7 +115,7 @@ function unpacked(bytes: Buffer): ReadonlyMap<string, CompiledFile> {
   )
 }
 
-function cut(bytes: Buffer): [line: string, rest: Buffer] {
+function splitFirstLine(bytes: Buffer): [line: string, rest: Buffer] {
   const end = bytes.indexOf('\n')
   return [bytes.toString('utf8', 0, end), bytes.subarray(end + 1)]
 }

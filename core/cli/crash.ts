@@ -3,10 +3,13 @@ import { join } from 'node:path'
 import { makeFolder, version } from '../system/index.js'
 import { redactText, toText } from '../text/index.js'
 
-const most = 20
+const MAX_REPORTS = 20
 
-/** Writes what is known of a fault of the program, without secrets, into the user's folder, readable by nobody else; returns the file, or why there is none. */
-export function leaveReport(error: unknown, home: string): string {
+/**
+ * Writes a report of an internal error, without secrets, into the user's folder, readable by the user only. Returns the
+ * file, or the reason why there is none.
+ */
+export function writeCrashReport(error: unknown, home: string): string {
   const folder = join(home, 'reports')
   const file = join(folder, `${new Date().toISOString().replace(/:/g, '-')}-${process.pid}.txt`)
   const stack = redactText(error instanceof Error ? (error.stack ?? error.message) : toText(error))
@@ -14,7 +17,7 @@ export function leaveReport(error: unknown, home: string): string {
     makeFolder(folder, 0o700)
     for (const old of readdirSync(folder)
       .sort()
-      .slice(0, 1 - most))
+      .slice(0, 1 - MAX_REPORTS))
       rmSync(join(folder, old), { force: true })
     writeFileSync(file, `vtcode ${version}, Node ${process.version}, ${process.platform} ${process.arch}\n${stack}\n`, {
       mode: 0o600,
@@ -22,6 +25,6 @@ export function leaveReport(error: unknown, home: string): string {
     })
     return file
   } catch (reason) {
-    return `nowhere: ${(reason as Error).message}\n${stack}`
+    return `no file: ${(reason as Error).message}\n${stack}`
   }
 }

@@ -1,4 +1,4 @@
-export { keepCompiled, useCompiled } from './compiled.js'
-export { leaveReport } from './crash.js'
-export { guarded } from './guard.js'
-export { CommandLineError, levels, readCommandLine, type CommandLine } from './flags.js'
+export { saveCompiled, useCompiled } from './compiled.js'
+export { writeCrashReport } from './crash.js'
+export { guardStream } from './guard_stream.js'
+export { CommandLineError, LOG_LEVELS, readCommandLine, type CommandLine } from './flags.js'

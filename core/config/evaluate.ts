@@ -1,52 +1,62 @@
 import { pathToFileURL } from 'node:url'
 import type { Mode } from '../shapes/index.js'
-import { environment, programFile, signalGroup, start } from '../system/index.js'
+import { createChildEnvironment, programFile, signalGroup, spawnProgram } from '../system/index.js'
 import { loadCode } from '../documents/index.js'
-import { compilerFor } from '../trust/index.js'
+import { createCompiler } from '../trust/index.js'
 
-/** The argument of a settings file that exports a function. */
+/** Argument of a settings file that exports a function. */
 export interface EvaluationInput {
   cwd: string
   env: Record<string, string | undefined>
   mode?: Mode
 }
 
-/** The default export of a TypeScript or JavaScript settings file, called when it is a function. Runs the file in this program. */
-export async function evaluate(file: string, circumstances: EvaluationInput, alone?: true): Promise<unknown> {
-  const jiti = await compilerFor(file, { ...(alone && { alone }) }, { interopDefault: false })
+/**
+ * Evaluates a settings file in TypeScript or JavaScript in this program, and returns its default export, called if it
+ * is a function.
+ */
+export async function evaluate(file: string, input: EvaluationInput, alone?: true): Promise<unknown> {
+  const jiti = await createCompiler(file, { ...(alone && { alone }) }, { interopDefault: false })
   const module = (await loadCode(file, async (text) =>
     jiti.evalModule(text, { filename: file, async: true, forceTranspile: true }),
   )) as object
   if (!('default' in module)) throw new Error('it has no default export')
   const value = module.default
-  return typeof value === 'function' ? value(circumstances) : value
+  return typeof value === 'function' ? value(input) : value
 }
 
-const script = `
-const [module, file, circumstances] = process.argv.slice(1)
+const CHILD_SCRIPT = `
+const [module, file, input] = process.argv.slice(1)
 const { evaluate } = await import(module)
 try {
-  process.send({ value: JSON.stringify(await evaluate(file, JSON.parse(circumstances), true)) }, () => process.exit())
+  process.send({ value: JSON.stringify(await evaluate(file, JSON.parse(input), true)) }, () => process.exit())
 } catch (error) {
   process.send({ error: String(error?.message ?? error) }, () => process.exit())
 }`
 
-/** The same in a process of its own with a clean environment; the process and its children are ended after `limit` milliseconds. */
-export async function evaluateAside(
+/**
+ * Evaluates a settings file in a child process with a clean environment; the process and its children end after `limit`
+ * milliseconds.
+ */
+export async function evaluateInChild(
   file: string,
   { cwd, env, mode }: EvaluationInput,
   limit: number,
 ): Promise<unknown> {
-  const clean = { ...environment(env), VTCODE_WORKSPACE: cwd }
+  const clean = { ...createChildEnvironment(env), VTCODE_WORKSPACE: cwd }
   const args = [
     '--input-type=module',
     '-e',
-    script,
+    CHILD_SCRIPT,
     pathToFileURL(programFile('core/config/evaluate.js')).href,
     file,
     JSON.stringify({ cwd, env: clean, mode }),
   ]
-  const child = start({ file: process.execPath, args, cwd, env: clean }, ['ignore', 'ignore', 'ignore', 'ipc'], 'brief')
+  const child = spawnProgram(
+    { file: process.execPath, args, cwd, env: clean },
+    ['ignore', 'ignore', 'ignore', 'ipc'],
+    'brief',
+  )
   try {
     const answer = await new Promise<{ value?: string; error?: string }>((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`it did not finish within ${limit / 1000} s.`)), limit)

@@ -1,21 +1,21 @@
-export { defaultsOf, merge } from './merge.js'
-export { withoutLiterals } from './literal_secrets.js'
+export { collectDefaults, merge } from './merge.js'
+export { redactLiterals } from './literal_secrets.js'
 export {
-  adoptedFile,
-  defaults,
+  findAdoptedFile,
+  readDefaults,
   defineConfig,
   loadSettings,
-  settingsLocations,
+  listSettingsLocations,
   validateConfigFile,
   type LoadedSettings,
   type SettingsOptions,
 } from './settings.js'
 export type { Config } from '../shapes/index.js'
-export { homeOf } from '../system/index.js'
+export { resolveHome } from '../system/index.js'
 export { findRoot } from './root.js'
-export { surrounded } from './surrounded.js'
+export { resolveEnvironment } from './environment.js'
 export type { SettingsSource } from './source.js'
 export type { Origin } from './types.js'
-export { builtinModes, settingsFor, type VerbModes } from './verbs.js'
-export { modeOfCall, modes, permittedMode, stricterMode } from './modes.js'
-export { tightens } from './workspace_rules.js'
+export { readBuiltinModes, loadVerbSettings, type VerbModes } from './verb_modes.js'
+export { resolveCallMode, MODES, resolveMode, pickStricterMode } from './modes.js'
+export { isAsStrict } from './workspace_rules.js'

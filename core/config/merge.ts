@@ -1,9 +1,14 @@
-import { isObject, report, type Diagnostic, type JsonObject, type Schema } from '../shapes/index.js'
+import { isObject, createDiagnostic, type Diagnostic, type JsonObject, type Schema } from '../shapes/index.js'
 import type { SettingsSource } from './source.js'
 import type { Origin } from './types.js'
-import { among, workspaceObjection, type WorkspaceObjection, type WorkspaceRule } from './workspace_rules.js'
+import {
+  createMembershipTest,
+  findWorkspaceObjection,
+  type WorkspaceObjection,
+  type WorkspaceRule,
+} from './workspace_rules.js'
 
-type Sayer = Omit<SettingsSource, 'value'>
+type SourceInfo = Omit<SettingsSource, 'value'>
 export interface Merged {
   settings: JsonObject
   origins: Origin[]
@@ -13,114 +18,116 @@ export interface Merged {
 const isMap = ({ type, properties, additionalProperties }: Schema): boolean =>
   type === 'object' && (isObject(properties) || isObject(additionalProperties))
 
-/** A mutable copy; `structuredClone` costs milliseconds at the start. */
+/** Returns a mutable copy; `structuredClone` costs milliseconds at the start. */
 function copy<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(copy) as T
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copy(item)])) as T
 }
 
-/** The schema of a key: a named property or a value of a map. */
-export function child(node: Schema, key: string): Schema | undefined {
+/** Returns the schema of a key: of a named property or of a value of a map. */
+export function findChildSchema(node: Schema, key: string): Schema | undefined {
   const properties = node['properties'] as Record<string, Schema> | undefined
   if (properties && Object.hasOwn(properties, key)) return properties[key]
   return isObject(node['additionalProperties']) ? node['additionalProperties'] : undefined
 }
 
-/** The settings that the `default`s of a schema make. */
-export function defaultsOf(node: Schema): unknown {
+/** Returns the settings that consist of the `default`s of a schema. */
+export function collectDefaults(node: Schema): unknown {
   if (!isObject(node['properties'])) return copy(node['default'])
   const result: JsonObject = {}
   for (const [key, property] of Object.entries(node['properties'])) {
-    const value = defaultsOf(property as Schema)
+    const value = collectDefaults(property as Schema)
     if (value !== undefined) result[key] = value
   }
   return result
 }
 
-/** A place in the settings that a value is merged into. */
-interface Spot {
+/** A position in the settings that a value is merged into. */
+interface MergeTarget {
   node: Schema
   path: string[]
-  /** `target[key]` is the value. */
-  target: JsonObject
+  /** `parent[key]` is the value. */
+  parent: JsonObject
   key: string
-  /** The value of the user's own layers below the workspace. */
+  /** Value of the user's own layers below the workspace. */
   own: unknown
   rule: WorkspaceRule
 }
 
-/** The records of a merge. */
-interface Laid {
-  /** By path, the origin of a value. */
+/** Records of a merge. */
+interface MergeRecords {
+  /** Origins of values by path. */
   readonly origins: Map<string, Origin>
   readonly diagnostics: Diagnostic[]
 }
 
 /**
- * Merges sources over the defaults of a schema, lowest first. Objects merge by key, scalars and lists replace, `null` restores
- * the default; `x-merge` names the lists that join. A value that `x-workspace` forbids a workspace is ignored and reported.
+ * Merges sources over the defaults of a schema, lowest first. Objects merge by key, scalars and lists replace, `null`
+ * restores the default; `x-merge` names the lists that join. A value that `x-workspace` forbids for a workspace is
+ * ignored and reported.
  */
 export function merge(schema: Schema, sources: readonly SettingsSource[]): Merged {
-  const laid: Laid = { origins: new Map(), diagnostics: [] }
-  const root = { settings: defaultsOf(schema) as JsonObject }
-  record(laid, schema, root.settings, [], { layer: 'builtin', file: 'defaults' })
+  const records: MergeRecords = { origins: new Map(), diagnostics: [] }
+  const root = { settings: collectDefaults(schema) as JsonObject }
+  recordValue(records, schema, root.settings, [], { layer: 'builtin', file: 'defaults' })
 
   let own: JsonObject | undefined
   for (const source of sources) {
     if (source.layer === 'workspace') own ??= copy(root.settings)
-    lay(laid, source, source.value, {
+    mergeValue(records, source, source.value, {
       node: schema,
       path: [],
-      target: root,
+      parent: root,
       key: 'settings',
       own,
       rule: { may: 'free', agreed: false },
     })
   }
-  return { settings: root.settings, origins: [...laid.origins.values()], diagnostics: laid.diagnostics }
+  return { settings: root.settings, origins: [...records.origins.values()], diagnostics: records.diagnostics }
 }
 
-function lay(laid: Laid, source: SettingsSource, value: unknown, spot: Spot): void {
+function mergeValue(records: MergeRecords, source: SettingsSource, value: unknown, position: MergeTarget): void {
   if (value === undefined) return
-  const { node, path, target, key, own } = spot
-  const rule = standingOf(source, value, spot)
-  if (isObject(value) && mixesAuthors(laid, source, value, spot))
-    return ignore(laid, source, path, value, 'VT_CONFIG_OWN_ONLY')
+  const { node, path, parent, key, own } = position
+  const rule = resolveRule(source, value, position)
+  if (isObject(value) && separateAuthors(records, source, value, position))
+    return recordIgnored(records, source, path, value, 'VT_CONFIG_OWN_ONLY')
   if (isMap(node) && (isObject(value) || value === null)) {
     // null unsets every present member.
-    const members = value ?? Object.fromEntries(Object.keys(Object(target[key])).map((member) => [member, null]))
-    const inner = isObject(target[key]) ? target[key] : (target[key] = {} as JsonObject)
+    const members = value ?? Object.fromEntries(Object.keys(Object(parent[key])).map((member) => [member, null]))
+    const inner = isObject(parent[key]) ? parent[key] : (parent[key] = {} as JsonObject)
     for (const [member, item] of Object.entries(members)) {
       const below = {
-        node: child(node, member) ?? {},
+        node: findChildSchema(node, member) ?? {},
         path: [...path, member],
         own: isObject(own) ? own[member] : undefined,
         rule,
       }
-      lay(laid, source, item, { ...below, target: inner as JsonObject, key: member })
+      mergeValue(records, source, item, { ...below, parent: inner as JsonObject, key: member })
     }
     return
   }
-  if (node['x-said-by'] === true) value = signed(value, source)
-  const objection = source.layer === 'workspace' ? workspaceObjection(node, value, own, rule) : undefined
-  if (objection) return ignore(laid, source, path, value, objection)
-  const before = target[key]
-  const after = joined(node, before, value)
-  if (after === undefined) delete target[key]
-  else target[key] = after
-  record(laid, node, after, path, source, { value, before })
+  if (node['x-adds-layer'] === true) value = addLayer(value, source)
+  const objection = source.layer === 'workspace' ? findWorkspaceObjection(node, value, own, rule) : undefined
+  if (objection) return recordIgnored(records, source, path, value, objection)
+  const before = parent[key]
+  const after = joinValues(node, before, value)
+  if (after === undefined) delete parent[key]
+  else parent[key] = after
+  recordValue(records, node, after, path, source, { value, before })
 }
 
 /**
- * Whether a workspace would add to an entry of the user's own, and so be sent what the user meant for another server. The other way round an
- * entry of a later layer of the user's own stands alone: that of the workspace goes.
+ * Keeps an entry that may have only one author from mixing two. Returns `true` if a workspace would add to an entry of
+ * the user, and so get data that the user meant for another server. Deletes the entry of a workspace if a later layer
+ * of the user sets it.
  */
-function mixesAuthors(
-  { origins }: Laid,
+function separateAuthors(
+  { origins }: MergeRecords,
   { layer }: SettingsSource,
   value: JsonObject,
-  { node, path, target, key, own }: Spot,
+  { node, path, parent, key, own }: MergeTarget,
 ): boolean {
   const members = node['x-one-author'] as string[] | undefined
   if (!members?.some((member) => member in value)) return false
@@ -128,61 +135,75 @@ function mixesAuthors(
   const inside = [...origins].filter(([name]) => name.startsWith(`${path.join('.')}.`))
   if (!inside.some(([, origin]) => origin.layer === 'workspace')) return false
   for (const [name] of inside) origins.delete(name)
-  delete target[key]
+  delete parent[key]
   return false
 }
 
-function standingOf({ layer, trusted }: SettingsSource, value: unknown, { node, path, rule }: Spot): WorkspaceRule {
+function resolveRule(
+  { layer, isTrusted }: SettingsSource,
+  value: unknown,
+  { node, path, rule }: MergeTarget,
+): WorkspaceRule {
   const may = node['x-workspace'] as WorkspaceRule['may'] | undefined
   if (may === undefined) return rule
-  return { may, agreed: layer === 'workspace' && may === 'trusted' && (trusted?.(path.join('.'), value) ?? false) }
+  return { may, agreed: layer === 'workspace' && may === 'trusted' && (isTrusted?.(path.join('.'), value) ?? false) }
 }
 
-/** Records the origin of a value and the value that it replaced. Each item of a list that layers extend has an origin of its own. */
-function record(
-  laid: Laid,
+/**
+ * Records the origin of a value and the value that it replaced. In a list that layers extend, each item has its own
+ * origin.
+ */
+function recordValue(
+  records: MergeRecords,
   node: Schema,
   value: unknown,
   path: string[],
-  source: Sayer,
+  source: SourceInfo,
   change?: { value: unknown; before: unknown },
 ): void {
   if (isObject(value) && isMap(node)) {
-    for (const [key, item] of Object.entries(value)) record(laid, child(node, key) ?? {}, item, [...path, key], source)
+    for (const [key, item] of Object.entries(value))
+      recordValue(records, findChildSchema(node, key) ?? {}, item, [...path, key], source)
     return
   }
-  note(laid, path, value, source, path)
+  recordOrigin(records, path, value, source, path)
   if (node['x-merge'] === undefined || !Array.isArray(value)) return
   const extended =
     node['x-merge'] === 'concat' && Array.isArray(change?.before) && change.value !== null ? change.before.length : 0
-  const isChanged = Array.isArray(change?.value) ? among(change.value) : undefined
+  const isChanged = Array.isArray(change?.value) ? createMembershipTest(change.value) : undefined
   value.forEach((item, index) => {
     if (index < extended || isChanged?.(item) === false) return
-    note(laid, [...path, String(index)], item, source, [...path, String(index - extended)])
+    recordOrigin(records, [...path, String(index)], item, source, [...path, String(index - extended)])
   })
-  for (let index = value.length; laid.origins.delete([...path, String(index)].join('.')); index++);
+  for (let index = value.length; records.origins.delete([...path, String(index)].join('.')); index++);
 }
 
-function note({ origins }: Laid, path: string[], value: unknown, { layer, file, line }: Sayer, place: string[]): void {
+function recordOrigin(
+  { origins }: MergeRecords,
+  path: string[],
+  value: unknown,
+  { layer, file, line }: SourceInfo,
+  place: string[],
+): void {
   const name = path.join('.')
   const before = origins.get(name)
   const overridden = before
-    ? [...before.overridden, saying(before, before.value, 'line' in before ? () => before.line : undefined)]
+    ? [...before.overridden, createOrigin(before, before.value, 'line' in before ? () => before.line : undefined)]
     : []
-  const origin = saying({ layer, file }, value, line && (() => line(place)))
+  const origin = createOrigin({ layer, file }, value, line && (() => line(place)))
   origins.set(name, Object.assign(origin, { path: name, overridden }))
 }
 
-function ignore(
-  { origins, diagnostics }: Laid,
-  { layer, file, line }: Sayer,
+function recordIgnored(
+  { origins, diagnostics }: MergeRecords,
+  { layer, file, line }: SourceInfo,
   path: string[],
   value: unknown,
   code: WorkspaceObjection,
 ): void {
   const key = path.join('.')
   const number = line?.(path)
-  const remark = report(
+  const remark = createDiagnostic(
     code,
     { key, value: JSON.stringify(value) },
     [number === undefined ? file : `${file}:${number}`],
@@ -196,9 +217,9 @@ function ignore(
     .overridden.push({ layer, file, ...(number !== undefined && { line: number }), value, reason: remark.message })
 }
 
-/** The origin of a value. Its line is computed on first use, because the file has to be parsed for it. */
-function saying(
-  { layer, file }: Pick<Sayer, 'layer' | 'file'>,
+/** Creates the origin of a value. Its line is computed on first use, because the file has to be parsed for it. */
+function createOrigin(
+  { layer, file }: Pick<SourceInfo, 'layer' | 'file'>,
   value: unknown,
   line: (() => number | undefined) | undefined,
 ): Pick<Origin, 'layer' | 'file' | 'line' | 'value'> {
@@ -206,13 +227,13 @@ function saying(
   return line ? Object.defineProperty(origin, 'line', { get: line, enumerable: true }) : origin
 }
 
-/** Items with the layer that set them, for readers that depend on it; a `layer` that an item names itself is overwritten. */
-const signed = (value: unknown, { layer }: SettingsSource): unknown =>
+/** Adds to each item the layer that set it; a `layer` that an item sets itself is overwritten. */
+const addLayer = (value: unknown, { layer }: SettingsSource): unknown =>
   Array.isArray(value) ? value.map((item) => (isObject(item) ? { ...item, layer } : (item as unknown))) : value
 
-/** The joined list, the list joined by name, or the new value; `null` is the default again. */
-function joined(node: Schema, before: unknown, value: unknown): unknown {
-  if (value === null) return defaultsOf(node)
+/** Returns the joined list, the list joined by name, or the new value; `null` restores the default. */
+function joinValues(node: Schema, before: unknown, value: unknown): unknown {
+  if (value === null) return collectDefaults(node)
   if (!Array.isArray(value) || !Array.isArray(before)) return copy(value)
   if (node['x-merge'] === 'concat') return [...before, ...copy(value)]
   if (node['x-merge'] !== 'by-name') return copy(value)

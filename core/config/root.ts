@@ -2,8 +2,9 @@ import { existsSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /**
- * The nearest folder upwards with settings, `.vtcode` or `.git`, else the folder itself. The user's own `.vtcode` marks no workspace, and of
- * folders above neither does what lies in `/` or where everybody may write: anybody could make that of all below `/tmp`.
+ * Returns the nearest folder upwards with settings, `.vtcode` or `.git`, else the folder itself. The user's own
+ * `.vtcode` does not count. Above the folder, neither does `/` or a folder that everybody can write: any user could
+ * make `/tmp` the workspace of all folders below it.
  */
 export function findRoot(start: string, home: string): string {
   const marks = [
@@ -20,5 +21,5 @@ export function findRoot(start: string, home: string): string {
   }
 }
 
-/** Whether everybody may write into a folder. */
+/** Returns whether everybody can write into a folder. */
 const isOpen = (folder: string): boolean => process.getuid !== undefined && (statSync(folder).mode & 0o002) !== 0

@@ -3,8 +3,8 @@ import { dirname, join, resolve } from 'node:path'
 import {
   deepFreeze,
   problem,
-  report,
-  usualWaits,
+  createDiagnostic,
+  DEFAULT_TIMEOUTS,
   VtError,
   type Config,
   type Diagnostic,
@@ -13,21 +13,30 @@ import {
   type Settings,
 } from '../shapes/index.js'
 import { programFile, sha256 } from '../system/index.js'
-import { closedToOthers, openShelf } from '../documents/index.js'
+import { isWritableByRootOnly, openParseCache } from '../documents/index.js'
 import { readContract } from '../schema/index.js'
 import {
-  consentPlace,
-  copyOf,
-  identityOf,
-  inCopy,
-  itemForConfig,
-  itemForValue,
-  keepStanding,
+  findConsentWorkspace,
+  copyConsentedFiles,
+  readIdentity,
+  toCopyPath,
+  toConfigItem,
+  toValueItem,
+  recordConsent,
   type TrustItem,
 } from '../trust/index.js'
 import { merge } from './merge.js'
-import { assign, codeEnds, dataEnds, fromCall, fromCode, fromData, isCode, type SettingsSource } from './source.js'
-import { fromToolPolicy } from './tool_policy.js'
+import {
+  parseAssignment,
+  CODE_ENDINGS,
+  DATA_ENDINGS,
+  createCheckedSource,
+  readCodeFile,
+  readDataFile,
+  isCode,
+  type SettingsSource,
+} from './source.js'
+import { readToolPolicy } from './tool_policy.js'
 import type { Origin } from './types.js'
 
 /** Gives a settings file its types. */
@@ -37,83 +46,86 @@ export interface SettingsOptions {
   workspace: string
   /** The `.vtcode` folder of the user. */
   home: string
-  /** Folder of the machine's administrator. */
+  /** Folder of the administrator. */
   admin?: string
   /** Settings of the call: data, `a.b=value`, or a file that replaces the workspace's; later entries win. */
   config?: Config | string | readonly (Config | string)[]
   mode?: Mode
-  /** The mode where neither the settings nor the caller name one. */
+  /** Mode if neither the settings nor the caller give one. */
   default_mode?: Mode
   env: Record<string, string | undefined>
-  /** Whether the user agreed to this item of the workspace, with this content. Default: to none. */
-  trusted?: (id: string, digest: string) => boolean
-  /** Somebody looks at what waits for consent: what `trusted` answers is no consent of the user. */
-  surveying?: true
-  /** The time limit, in milliseconds, for settings in code that run in a process of their own. */
-  wait?: number
+  /** Returns whether the user agreed to this item of the workspace with this content. Default: to none. */
+  isTrusted?: (id: string, digest: string) => boolean
+  /** The items are only listed: `isTrusted` is no consent of the user. */
+  inspecting?: true
+  /** Time limit in milliseconds for settings in code that run in a child process. */
+  timeoutMs?: number
 }
 export interface LoadedSettings {
   settings: Settings
   origins: Origin[]
   diagnostics: Diagnostic[]
-  /** Every settings file that was read. */
   files: string[]
-  /** The items of the workspace's settings that need the user's consent, given or not. */
+  /** Items of the workspace's settings that need consent, given or not. */
   items: TrustItem[]
 }
 
 /**
- * The settings of all layers, merged. Settings that a workspace may not make are ignored and reported; a readable file
- * with a fault throws VT_CONFIG_INVALID or VT_CONFIG_AMBIGUOUS with `details.files`.
+ * Loads and merges the settings of all layers. Forbidden settings of a workspace are ignored and reported. Throws
+ * VT_CONFIG_INVALID and VT_CONFIG_AMBIGUOUS with `details.files`.
  */
 export async function loadSettings(options: SettingsOptions): Promise<LoadedSettings> {
-  const { workspace, env, trusted = () => false } = options
+  const { workspace, env, isTrusted = () => false } = options
   const diagnostics: Diagnostic[] = []
   const items: TrustItem[] = []
-  const agreed = (item: TrustItem): boolean => {
+  const isConsented = (item: TrustItem): boolean => {
     items.push(item)
-    const yes = trusted(item.id, item.digest)
-    if (yes && options.surveying !== true) keepStanding(workspace, item.id, item)
+    const yes = isTrusted(item.id, item.digest)
+    if (yes && options.inspecting !== true) recordConsent(workspace, item.id, item)
     return yes
   }
   const configs = [options.config ?? []].flat() as (Config | string)[]
-  const sources = await fromFiles(options, configs, agreed, diagnostics)
+  const sources = await readFileSources(options, configs, isConsented, diagnostics)
   const files = sources.map(({ file }) => file)
-  sources.push(...(await fromCalls(env, configs)))
+  sources.push(...(await readCallSources(env, configs)))
   for (const source of sources)
-    source.trusted = (key, value) => agreed(itemForValue(source.file, key, value, workspace))
-  // The merged object is extended, not copied: a copy would compute its origins.
-  return Object.assign(laidOver(sources, options, diagnostics), { files, items })
+    source.isTrusted = (key, value) => isConsented(toValueItem(source.file, key, value, workspace))
+  // A copy would compute the origins.
+  return Object.assign(mergeSources(sources, options, diagnostics), { files, items })
 }
 
-/** The settings files of all layers, the lowest first. `agreed` tells whether the user agreed to an item of the workspace. */
-async function fromFiles(
+/**
+ * Reads the settings files of all layers, the lowest first. `isConsented` returns whether the user agreed to an item of
+ * the workspace.
+ */
+async function readFileSources(
   options: SettingsOptions,
   configs: (Config | string)[],
   agreed: (item: TrustItem) => boolean,
   diagnostics: Diagnostic[],
 ): Promise<SettingsSource[]> {
   const { workspace, home, admin = '/etc/vtcode', env, mode } = options
-  const circumstances = { cwd: workspace, env, ...(mode && { mode }) }
-  const { wait = usualWaits.settings } = options
-  const shelf = openShelf(home, workspace)
+  const input = { cwd: workspace, env, ...(mode && { mode }) }
+  const { timeoutMs = DEFAULT_TIMEOUTS.settings } = options
+  const cache = openParseCache(home, workspace)
   const own = (layer: 'user' | 'call', file: string) =>
-    isCode(file) ? fromCode(layer, file, circumstances) : fromData(layer, file, { shelf })
+    isCode(file) ? readCodeFile(layer, file, input) : readDataFile(layer, file, { cache })
   const sources: SettingsSource[] = []
 
   for (const folder of [home, join(workspace, '.vtcode')]) requireFolder(folder)
-  const managed = only(named(join(admin, 'vtcode.config'), dataEnds))
-  if (managed && ownedByRoot([admin, managed], diagnostics)) sources.push(await fromData('admin', managed, { shelf }))
-  const users = only(named(join(home, 'vtcode.config'), [...codeEnds, ...dataEnds]))
+  const managed = findOnly(addEndings(join(admin, 'vtcode.config'), DATA_ENDINGS))
+  if (managed && isOwnedByRoot([admin, managed], diagnostics))
+    sources.push(await readDataFile('admin', managed, { cache }))
+  const users = findOnly(addEndings(join(home, 'vtcode.config'), [...CODE_ENDINGS, ...DATA_ENDINGS]))
   if (users) {
     requireOwn([home, users])
     sources.push(await own('user', users))
   }
 
-  const adopted = adoptedFile(home, workspace)
+  const adopted = findAdoptedFile(home, workspace)
   if (adopted && existsSync(adopted)) {
     requireOwn([home, adopted])
-    sources.push(await fromData('user', adopted, { shelf }))
+    sources.push(await readDataFile('user', adopted, { cache }))
   }
 
   const instead = configs.findLast((one) => typeof one === 'string' && !one.includes('='))
@@ -127,49 +139,54 @@ async function fromFiles(
       )
     sources.push(await own('call', resolve(instead)))
   } else {
-    for (const file of workspaceFiles(workspace, home)) {
-      const item = isCode(file) ? itemForConfig(file, workspace) : undefined
-      if (!item) sources.push(await fromData('workspace', file, { within: workspace, shelf }))
+    for (const file of findWorkspaceFiles(workspace, home)) {
+      const item = isCode(file) ? toConfigItem(file, workspace) : undefined
+      if (!item) sources.push(await readDataFile('workspace', file, { within: workspace, cache }))
       else if (agreed(item))
         sources.push(
-          await fromCode('workspace', file, circumstances, {
-            wait,
-            from: inCopy(copyOf(home, item.agreed!), item.agreed!, file),
+          await readCodeFile('workspace', file, input, {
+            wait: timeoutMs,
+            from: toCopyPath(copyConsentedFiles(home, item.agreed!), item.agreed!, file),
           }),
         )
-      else diagnostics.push(report('VT_CONFIG_UNTRUSTED', { file }, [file], 'warning'))
+      else diagnostics.push(createDiagnostic('VT_CONFIG_UNTRUSTED', { file }, [file], 'warning'))
     }
   }
   const policy = join(workspace, '.vtcode/tool-policy.json')
-  if (lstatSync(policy, { throwIfNoEntry: false }) && !sameFolder(dirname(policy), home))
-    sources.push(await fromToolPolicy(policy, workspace, diagnostics))
+  if (lstatSync(policy, { throwIfNoEntry: false }) && !isSameFolder(dirname(policy), home))
+    sources.push(await readToolPolicy(policy, workspace, diagnostics))
   return sources
 }
 
-/** The settings from variables and options, in this order. */
-async function fromCalls(env: SettingsOptions['env'], configs: (Config | string)[]): Promise<SettingsSource[]> {
+/** Reads the settings from variables and options, in this order. */
+async function readCallSources(env: SettingsOptions['env'], configs: (Config | string)[]): Promise<SettingsSource[]> {
   const sources: SettingsSource[] = []
   for (const [name, text] of Object.entries(env)) {
     if (!name.startsWith('VTCODE__') || text === undefined) continue
-    sources.push(await fromCall(name, assign(name.slice(8).toLowerCase().split('__'), text)))
+    sources.push(await createCheckedSource(name, parseAssignment(name.slice(8).toLowerCase().split('__'), text)))
   }
   for (const one of configs) {
     const equals = typeof one === 'string' ? one.indexOf('=') : -1
-    if (typeof one !== 'string') sources.push(await fromCall('options', one))
+    if (typeof one !== 'string') sources.push(await createCheckedSource('options', one))
     else if (equals >= 0)
-      sources.push(await fromCall(`--config ${one}`, assign(one.slice(0, equals).split('.'), one.slice(equals + 1))))
+      sources.push(
+        await createCheckedSource(
+          `--config ${one}`,
+          parseAssignment(one.slice(0, equals).split('.'), one.slice(equals + 1)),
+        ),
+      )
   }
   return sources
 }
 
-/** The schema of the settings, parsed once for all kernels of a process. */
+/** Parsed once for all kernels. */
 let settingsSchema: Schema | undefined
 
 /**
- * The settings from these sources, in the requested mode. Most starts have no source: they take the defaults that the build
- * wrote, and the origins are computed on first use.
+ * Merges these sources, in the requested mode. Without a source, uses the defaults of the build and computes origins on
+ * first use.
  */
-function laidOver(
+function mergeSources(
   sources: SettingsSource[],
   { mode, default_mode }: SettingsOptions,
   diagnostics: Diagnostic[],
@@ -178,42 +195,41 @@ function laidOver(
   if (default_mode !== undefined)
     sources.unshift({ layer: 'builtin', file: 'default_mode', value: { policy: { mode: default_mode } } })
   if (mode !== undefined) sources.push({ layer: 'call', file: 'mode', value: { policy: { mode } } })
-  const laid = () => merge((settingsSchema ??= readContract('config.1.json')), sources)
+  const computeMerge = () => merge((settingsSchema ??= readContract('config.1.json')), sources)
   if (unset) {
-    const settings = defaults()
+    const settings = readDefaults()
     settings.policy.mode = mode ?? default_mode ?? settings.policy.mode
     let origins: Origin[] | undefined
     return {
       settings: deepFreeze(settings),
       get origins() {
-        return (origins ??= laid().origins)
+        return (origins ??= computeMerge().origins)
       },
       diagnostics,
     }
   }
-  const { settings, origins, diagnostics: ignored } = laid()
+  const { settings, origins, diagnostics: ignored } = computeMerge()
   return { settings: deepFreeze(settings) as Settings, origins, diagnostics: [...diagnostics, ...ignored] }
 }
 
-/** The file of the settings that the user adopted from this workspace; nothing where the user never adopted any. */
-export function adoptedFile(home: string, workspace: string, how: { make?: true } = {}): string | undefined {
+/** Returns the settings file that the user adopted from this workspace, if any was ever adopted. */
+export function findAdoptedFile(home: string, workspace: string, how: { make?: true } = {}): string | undefined {
   const folder = join(home, 'workspaces')
   if (!how.make && !existsSync(folder)) return undefined
-  return join(folder, sha256(identityOf(consentPlace(workspace, home))).slice(0, 16), 'policy.json')
+  return join(folder, sha256(readIdentity(findConsentWorkspace(workspace, home))).slice(0, 16), 'policy.json')
 }
 
-/** The settings of a user who has set nothing. */
-export function defaults(): Settings {
+export function readDefaults(): Settings {
   return JSON.parse(readFileSync(programFile('manifests/schema/_defaults.json'), 'utf8'))
 }
 
-/** The faults of one settings file, by line; none when the file may be used. A file in code runs in a process of its own. */
+/** Returns the faults of one settings file, by line. A file in code runs in a child process. */
 export async function validateConfigFile(file: string): Promise<Diagnostic[]> {
   const path = resolve(file)
   try {
     if (isCode(path))
-      await fromCode('call', path, { cwd: process.cwd(), env: process.env }, { wait: usualWaits.settings })
-    else await fromData('call', path)
+      await readCodeFile('call', path, { cwd: process.cwd(), env: process.env }, { wait: DEFAULT_TIMEOUTS.settings })
+    else await readDataFile('call', path)
     return []
   } catch (error) {
     if (!(error instanceof VtError)) throw error
@@ -222,8 +238,8 @@ export async function validateConfigFile(file: string): Promise<Diagnostic[]> {
   }
 }
 
-/** Every file with settings, consents or locks, whether it exists or not. */
-export function settingsLocations({
+/** Lists all possible files with settings, consents or locks. */
+export function listSettingsLocations({
   workspace,
   home,
   admin = '/etc/vtcode',
@@ -246,53 +262,56 @@ export function settingsLocations({
     join(home, 'plugins.lock.json'),
     join(folder, 'plugins.lock.json'),
   ]
-  return [...stems.flatMap((stem) => named(stem, [...codeEnds, ...dataEnds])), ...others]
+  return [...stems.flatMap((stem) => addEndings(stem, [...CODE_ENDINGS, ...DATA_ENDINGS])), ...others]
 }
 
-const named = (stem: string, endings: readonly string[]): string[] => endings.map((end) => `${stem}.${end}`)
+const addEndings = (stem: string, endings: readonly string[]): string[] => endings.map((end) => `${stem}.${end}`)
 
-/** The settings files of a workspace; a later file overrides an earlier one. The user's own folder is not read twice. */
-function workspaceFiles(workspace: string, home: string): string[] {
+/**
+ * Finds the settings files of a workspace; a later file overrides an earlier one. The user's own folder is not read
+ * twice.
+ */
+function findWorkspaceFiles(workspace: string, home: string): string[] {
   const folder = join(workspace, '.vtcode')
-  const root = named(join(workspace, 'vtcode.config'), [...codeEnds, ...dataEnds])
-  const below = (stem: string) => (sameFolder(folder, home) ? [] : named(join(folder, stem), dataEnds))
+  const root = addEndings(join(workspace, 'vtcode.config'), [...CODE_ENDINGS, ...DATA_ENDINGS])
+  const below = (stem: string) => (isSameFolder(folder, home) ? [] : addEndings(join(folder, stem), DATA_ENDINGS))
   const stems = [[...root, ...below('config')], below('config.local')]
-  return stems.map(only).filter((file) => file !== undefined)
+  return stems.map(findOnly).filter((file) => file !== undefined)
 }
 
-/** The one of these files that exists. Throws VT_CONFIG_AMBIGUOUS when there are two. */
-function only(candidates: readonly string[]): string | undefined {
+/** Returns the one of these files that exists. Throws VT_CONFIG_AMBIGUOUS if there are two. */
+function findOnly(candidates: readonly string[]): string | undefined {
   const found = candidates.filter((file) => lstatSync(file, { throwIfNoEntry: false }))
   if (found.length > 1)
     throw problem('VT_CONFIG_AMBIGUOUS', { files: found.join(' and ') }, { details: { files: found } })
   return found[0]
 }
 
-function sameFolder(a: string, b: string): boolean {
+function isSameFolder(a: string, b: string): boolean {
   if (!existsSync(a) || !existsSync(b)) return false
   const [one, other] = [statSync(a), statSync(b)]
   return one.dev === other.dev && one.ino === other.ino
 }
 
-/** The settings folder is a real folder or missing; later reads may rely on that. */
+/** Requires the settings folder to be a real folder or missing. */
 function requireFolder(path: string): void {
   const wrong = (what: string, hint: string) =>
     problem('VT_CONFIG_INVALID', { problem: `${path} ${what}` }, { details: { files: [path] }, hint })
   try {
     const found = statSync(path, { throwIfNoEntry: false })
     if (found?.isDirectory() === false)
-      throw wrong('is not a folder.', 'Move it away: settings, sessions and the journal of changes belong there.')
+      throw wrong('is not a folder.', 'Move it: settings, sessions and the journal of changes belong there.')
     if (found) accessSync(path, constants.R_OK | constants.X_OK)
   } catch (error) {
     if (error instanceof VtError) throw error
     throw wrong(
       `cannot be opened (${(error as NodeJS.ErrnoException).code}).`,
-      'Settings and sessions lie there, perhaps of another user: chown it to yourself, or work elsewhere.',
+      'Settings and sessions belong there. Run chown to own it, or work in another folder.',
     )
   }
 }
 
-/** Only the user may write a settings file, because it decides what runs. Throws VT_CONFIG_EXPOSED: going on without the file would lose its rules too. */
+/** Throws VT_CONFIG_EXPOSED if other users can write a settings file. */
 function requireOwn(paths: string[]): void {
   const foreign = paths.find((path) => {
     const { uid, mode } = statSync(path)
@@ -301,8 +320,8 @@ function requireOwn(paths: string[]): void {
   if (foreign !== undefined) throw problem('VT_CONFIG_EXPOSED', { file: foreign }, { details: { files: [foreign] } })
 }
 
-function ownedByRoot(paths: string[], diagnostics: Diagnostic[]): boolean {
-  const open = paths.find((path) => !closedToOthers(path))
-  if (open !== undefined) diagnostics.push(report('VT_CONFIG_FOREIGN', { file: open }, [open], 'warning'))
+function isOwnedByRoot(paths: string[], diagnostics: Diagnostic[]): boolean {
+  const open = paths.find((path) => !isWritableByRootOnly(path))
+  if (open !== undefined) diagnostics.push(createDiagnostic('VT_CONFIG_FOREIGN', { file: open }, [open], 'warning'))
   return open === undefined
 }

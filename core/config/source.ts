@@ -1,17 +1,17 @@
 import { extname } from 'node:path'
 import { firstLine, toJson, problem, VtError, type JsonObject, type Layer } from '../shapes/index.js'
 import {
-  forbidden,
-  loadOpened,
-  parseAgain,
+  FORBIDDEN_KEYS,
+  parseDocument,
+  parseCheckedJson,
   parseData,
   readBytes,
-  type Data,
+  type ParsedDocument,
   type ParseCache,
 } from '../documents/index.js'
-import { conform, type ContractFault } from '../schema/index.js'
+import { checkContract, type ContractFault } from '../schema/index.js'
 import type { EvaluationInput } from './evaluate.js'
-import { keepLiterals } from './literal_secrets.js'
+import { registerLiterals } from './literal_secrets.js'
 
 /** The settings of one file, variable or option. */
 export interface SettingsSource {
@@ -21,73 +21,78 @@ export interface SettingsSource {
   value: JsonObject
   /** 1-based line of a value in `file`. */
   line?(path: readonly string[]): number
-  /** Whether the user consented to this value of a workspace. Called once for each key with `x-workspace: trusted`. */
-  trusted?(path: string, value: unknown): boolean
+  /**
+   * Returns whether the user agreed to this value of a workspace. Called once for each key with `x-workspace: trusted`.
+   */
+  isTrusted?(path: string, value: unknown): boolean
 }
 
-export const dataEnds = ['json', 'yaml', 'yml']
-export const codeEnds = ['ts', 'mts', 'js', 'mjs']
-export const isCode = (file: string): boolean => codeEnds.includes(extname(file).slice(1))
+export const DATA_ENDINGS = ['json', 'yaml', 'yml']
+export const CODE_ENDINGS = ['ts', 'mts', 'js', 'mjs']
+export const isCode = (file: string): boolean => CODE_ENDINGS.includes(extname(file).slice(1))
 
-/** A settings file in a data format, below `within` if that is set; a file that the cache knows is not checked again. Throws VT_CONFIG_INVALID. */
-export async function fromData(
+/**
+ * Reads a settings file in a data format, below `within` if that is set; a file in the cache is not checked again.
+ * Throws VT_CONFIG_INVALID.
+ */
+export async function readDataFile(
   layer: Layer,
   file: string,
-  { within, shelf }: { within?: string; shelf?: ParseCache | undefined } = {},
+  { within, cache }: { within?: string; cache?: ParseCache | undefined } = {},
 ): Promise<SettingsSource> {
   const json = extname(file) === '.json'
   const sort = json ? 'settings_json' : 'settings_yaml'
   let flawless = false
-  const data = await reading(file, async () => {
+  const data = await wrapReadErrors(file, async () => {
     const bytes = readBytes(file, { within })
-    flawless = shelf?.get(sort, bytes) === true
-    if (!flawless) return loadOpened(file, bytes)
-    return json ? parseAgain(bytes, file) : parseData(bytes, file)
+    flawless = cache?.get(sort, bytes) === true
+    if (!flawless) return parseDocument(file, bytes)
+    return json ? parseCheckedJson(bytes, file) : parseData(bytes, file)
   })
-  const source = check({ layer, file, value: (data.value ?? {}) as JsonObject }, data, flawless)
-  if (!flawless) shelf?.put(sort, data.bytes, true)
+  const source = checkSource({ layer, file, value: (data.value ?? {}) as JsonObject }, data, flawless)
+  if (!flawless) cache?.put(sort, data.bytes, true)
   return source
 }
 
 /**
- * A settings file in code, run in this program or, with `wait`, in a process of its own for at most so many milliseconds; `from` is the copy of
- * it that was agreed to. Throws VT_CONFIG_INVALID.
+ * Reads a settings file in code, run in this program or, with `wait`, in a child process for at most so many
+ * milliseconds; `from` is its consented copy. Throws VT_CONFIG_INVALID.
  */
-export async function fromCode(
+export async function readCodeFile(
   layer: Layer,
   file: string,
-  circumstances: EvaluationInput,
+  input: EvaluationInput,
   { wait, from = file }: { wait?: number; from?: string } = {},
 ): Promise<SettingsSource> {
-  const { evaluate, evaluateAside } = await import('./evaluate.js')
-  const run = () => (wait === undefined ? evaluate(from, circumstances) : evaluateAside(from, circumstances, wait))
-  const value = await reading(file, () => (from === file ? run() : run().catch(explainImport)))
-  return check({ layer, file, value: value as JsonObject })
+  const { evaluate, evaluateInChild } = await import('./evaluate.js')
+  const run = () => (wait === undefined ? evaluate(from, input) : evaluateInChild(from, input, wait))
+  const value = await wrapReadErrors(file, () => (from === file ? run() : run().catch(explainImport)))
+  return checkSource({ layer, file, value: value as JsonObject })
 }
 
-/** Names the rule where a copy of settings lacks what they import. Rejects with the error. */
+/** Adds the rule for imports to the error of a settings file that lacks one. Rejects with the error. */
 function explainImport(error: Error): never {
   const isMissing = /Cannot find (?:module|package)|agreed to/.test(error.message)
   if (!isMissing) throw error
-  const rule = 'settings of a workspace import vtcode, node: modules, and files that they name by a relative path'
+  const rule = 'settings of a workspace can import vtcode, node: modules, and files with a relative path'
   throw new Error(`${firstLine(error)}; ${rule}.`)
 }
 
-/** Settings of the call, from a variable or an option. Throws VT_CONFIG_INVALID. */
-export async function fromCall(name: string, value: JsonObject): Promise<SettingsSource> {
+/** Creates the settings of a variable or an option. Throws VT_CONFIG_INVALID. */
+export async function createCheckedSource(name: string, value: JsonObject): Promise<SettingsSource> {
   try {
-    return check({ layer: 'call', file: name, value })
+    return checkSource({ layer: 'call', file: name, value })
   } catch (error) {
     if (!(error instanceof VtError)) throw error
     throw new VtError({
       ...error.problem,
-      hint: `Correct ${name.replace(/=.*/s, '')}; \`vtcode config schema config\` lists what can be set.`,
+      hint: `Correct ${name.replace(/=.*/s, '')}; \`vtcode config schema config\` lists all settings.`,
     })
   }
 }
 
-/** `{ a: { b: value } }` for the path `a.b`; the text is JSON where it parses, else itself. */
-export function assign(path: readonly string[], text: string): JsonObject {
+/** Returns `{ a: { b: value } }` for the path `a.b`; the text is parsed as JSON if possible. */
+export function parseAssignment(path: readonly string[], text: string): JsonObject {
   let value: unknown = text
   try {
     value = JSON.parse(text)
@@ -97,8 +102,8 @@ export function assign(path: readonly string[], text: string): JsonObject {
   return path.reduceRight<unknown>((inner, key) => Object.fromEntries([[key, inner]]), value) as JsonObject
 }
 
-/** Every error while reading becomes a fault of the settings. */
-async function reading<T>(file: string, read: () => Promise<T>): Promise<T> {
+/** Converts every error of a read to a fault of the settings. */
+async function wrapReadErrors<T>(file: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read()
   } catch (error) {
@@ -110,8 +115,11 @@ async function reading<T>(file: string, read: () => Promise<T>): Promise<T> {
 const invalid = (text: string, files: string[]): VtError =>
   problem('VT_CONFIG_INVALID', { problem: text }, { details: { files } })
 
-/** The source with its value as plain, frozen data that fits the schema; a `flawless` source is not checked again. Throws VT_CONFIG_INVALID with every fault and its line. */
-function check(source: SettingsSource, data?: Data, flawless = false): SettingsSource {
+/**
+ * Returns the source with its value as plain, frozen data that fits the schema; a `flawless` source is not checked
+ * again. Throws VT_CONFIG_INVALID with every fault and its line.
+ */
+function checkSource(source: SettingsSource, data?: ParsedDocument, flawless = false): SettingsSource {
   const { file } = source
   let value: JsonObject
   try {
@@ -119,12 +127,12 @@ function check(source: SettingsSource, data?: Data, flawless = false): SettingsS
   } catch (error) {
     throw invalid(`${file}: ${(error as Error).message}`, [file])
   }
-  // What a workspace writes is in the open already, and could put down words that the user has to see.
-  if (source.layer !== 'workspace') keepLiterals(value)
-  const key = forbiddenIn(value)
+  // Literals of a workspace are public already, and registering them could redact words that the user needs.
+  if (source.layer !== 'workspace') registerLiterals(value)
+  const key = findForbiddenKey(value)
   if (key) throw invalid(`${file}: The key '${key}' is not allowed.`, [file])
-  const faults = flawless ? [] : conform('config.1.json', withoutNulls(value))
-  if (!flawless && faults.length === 0) faults.push(...twins(value, 'custom_providers'))
+  const faults = flawless ? [] : checkContract('config.1.json', omitNulls(value))
+  if (!flawless && faults.length === 0) faults.push(...findDuplicateNames(value, 'custom_providers'))
   if (faults.length > 0) {
     const places = faults.map(({ path }) => data?.at(path) ?? file)
     throw invalid(faults.map(({ problem }, index) => `${places[index]}: ${problem}`).join('\n'), places)
@@ -136,8 +144,8 @@ function check(source: SettingsSource, data?: Data, flawless = false): SettingsS
   }
 }
 
-/** Entries of the same name in a list that is joined by name: one would silently replace the other. */
-function twins(value: JsonObject, key: string): ContractFault[] {
+/** Finds entries with the same name in a list that is joined by name: one would silently replace the other. */
+function findDuplicateNames(value: JsonObject, key: string): ContractFault[] {
   const names = ((value[key] ?? []) as { name: string }[]).map(({ name }) => name)
   return names.flatMap((name, index) => {
     const first = names.indexOf(name)
@@ -152,18 +160,18 @@ function twins(value: JsonObject, key: string): ContractFault[] {
   })
 }
 
-/** `null` unsets a setting, so that it fits every schema. */
-function withoutNulls(value: unknown): unknown {
+/** Removes `null` values, which unset a setting and fit every schema. */
+function omitNulls(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return Object.fromEntries(
-    Object.entries(value).flatMap(([key, item]) => (item === null ? [] : [[key, withoutNulls(item)]])),
+    Object.entries(value).flatMap(([key, item]) => (item === null ? [] : [[key, omitNulls(item)]])),
   )
 }
 
-function forbiddenIn(value: unknown): string | undefined {
+function findForbiddenKey(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   for (const [key, item] of Object.entries(value)) {
-    const found = forbidden.has(key) ? key : forbiddenIn(item)
+    const found = FORBIDDEN_KEYS.has(key) ? key : findForbiddenKey(item)
     if (found) return found
   }
   return undefined

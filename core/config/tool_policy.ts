@@ -1,18 +1,21 @@
-import { problem, report, type Diagnostic, type JsonObject } from '../shapes/index.js'
+import { problem, createDiagnostic, type Diagnostic, type JsonObject } from '../shapes/index.js'
 import { loadDocument } from '../documents/index.js'
-import { conform } from '../schema/index.js'
-import { fromCall, type SettingsSource } from './source.js'
+import { checkContract } from '../schema/index.js'
+import { createCheckedSource, type SettingsSource } from './source.js'
 
-/** `.vtcode/tool-policy.json`: the verdict for each tool, and the limits of its input. */
+/** `.vtcode/tool-policy.json`: the verdict for each tool, and limits of its input. */
 interface ToolPolicy {
   policies?: Record<string, 'allow' | 'prompt' | 'deny'>
   constraints?: Record<string, JsonObject>
 }
 
-const unused = ['available_tools', 'mcp', 'approval_cache']
+const UNUSED_KEYS = ['available_tools', 'mcp', 'approval_cache']
 
-/** The tool policy of a workspace as settings of its layer, which may only tighten. Throws VT_CONFIG_INVALID with every fault and its line. */
-export async function fromToolPolicy(
+/**
+ * Reads the tool policy of a workspace as settings of its layer, which may only tighten. Throws VT_CONFIG_INVALID with
+ * every fault and its line.
+ */
+export async function readToolPolicy(
   file: string,
   workspace: string,
   diagnostics: Diagnostic[],
@@ -24,7 +27,7 @@ export async function fromToolPolicy(
       { details: { files: [file] } },
     )
   })
-  const faults = conform('tool-policy.1.json', data.value)
+  const faults = checkContract('tool-policy.1.json', data.value)
   if (faults.length > 0) {
     const places = faults.map(({ path }) => data.at(path))
     throw problem(
@@ -34,18 +37,20 @@ export async function fromToolPolicy(
     )
   }
   const { policies = {}, constraints = {} } = data.value as ToolPolicy
-  for (const key of unused.filter((key) => key in (data.value as object)))
-    diagnostics.push(report('VT_POLICY_UNUSED', { file, key }, [data.at([key])], 'info'))
+  for (const key of UNUSED_KEYS.filter((key) => key in (data.value as object)))
+    diagnostics.push(createDiagnostic('VT_POLICY_UNUSED', { file, key }, [data.at([key])], 'info'))
   for (const [name, verdict] of Object.entries(policies)) {
     if (verdict === 'allow')
-      diagnostics.push(report('VT_POLICY_ALLOW_IGNORED', { file, name }, [data.at(['policies', name])], 'info'))
+      diagnostics.push(
+        createDiagnostic('VT_POLICY_ALLOW_IGNORED', { file, name }, [data.at(['policies', name])], 'info'),
+      )
   }
   const rules = (verdict: string) =>
     Object.entries(policies).flatMap(([name, declared]) =>
-      declared === verdict ? [{ rule: name, reason: `.vtcode/tool-policy.json says ${verdict} for '${name}'.` }] : [],
+      declared === verdict ? [{ rule: name, reason: `.vtcode/tool-policy.json has ${verdict} for '${name}'.` }] : [],
     )
   const value = { policy: { ask: rules('prompt'), deny: rules('deny'), constraints } }
   const line = (path: readonly string[]) =>
     Number(/:(\d+):\d+$/.exec(data.at(path[1] === 'constraints' ? path.slice(1) : []))?.[1])
-  return { ...(await fromCall(file, value)), layer: 'workspace', line }
+  return { ...(await createCheckedSource(file, value)), layer: 'workspace', line }
 }

@@ -1,6 +1,6 @@
 import type { Layer } from '../shapes/index.js'
 
-/** The origin of a settings value, and the values that it overrode or that were ignored. */
+/** The origin of a settings value, with the values that it overrode or that were ignored. */
 export interface Origin {
   /** Keys joined by `.`; items of a list that layers extend have their index at the end. */
   path: string

@@ -1,32 +1,32 @@
-import type { Call, RightsLeft, Settings } from '../shapes/index.js'
-import { modeOfCall, stricterMode } from '../config/index.js'
-import { rightsOfCall, type Reader, type Registry } from '../registry/index.js'
+import type { Call, RightsScope, Settings } from '../shapes/index.js'
+import { resolveCallMode, pickStricterMode } from '../config/index.js'
+import { validateCallRights, type Reader, type Registry } from '../registry/index.js'
 import type { CallOptions } from './types.js'
 
-/** What a call may do, and whom its texts are for. */
+/** The rights of a call, and the reader of its texts. */
 export interface CallRights extends Reader {
   readonly mode: Call['mode']
   only: Call['only']
 }
 
 /**
- * The rights that the kernel gives a call, or the call that it is a part of; what it leaves of them itself is told by `narrow`. The audiences
- * of a caller count for its own call: a call that a plugin makes during it has none.
+ * Returns the rights of a call from the kernel, or from the outer call; `narrowRights` reduces them. The audiences of a
+ * caller count for its own call only: a call that a plugin makes during it has none.
  */
-export function callRights(
+export function createCallRights(
   settings: Settings,
   { options, outer }: { options: CallOptions; outer?: Call },
-  only: readonly RightsLeft[] | undefined,
+  only: readonly RightsScope[] | undefined,
 ): CallRights {
-  const mode = modeOfCall(settings, options.mode)
+  const mode = resolveCallMode(settings, options.mode)
   return outer
-    ? { mode: stricterMode(outer.mode, mode), only: outer.only }
+    ? { mode: pickStricterMode(outer.mode, mode), only: outer.only }
     : { mode, only, audiences: options.audiences, splitReads: options.splitReads }
 }
 
-/** Throws VT_POLICY_ONLY. */
-export function narrow(rights: CallRights, registry: Registry, { only }: CallOptions): void {
+/** Reduces the rights of a call. Throws VT_POLICY_ONLY. */
+export function narrowRights(rights: CallRights, registry: Registry, { only }: CallOptions): void {
   if (only === undefined) return
-  const left = rightsOfCall(registry, only)
+  const left = validateCallRights(registry, only)
   rights.only = Object.freeze([...(rights.only ?? []), left])
 }

@@ -1,4 +1,4 @@
-export { callRights, type CallRights, narrow } from './call_rights.js'
+export { createCallRights, type CallRights, narrowRights } from './call_rights.js'
 export type {
   Adapter,
   AdapterContext,
@@ -10,9 +10,9 @@ export type {
   Context,
   Handler,
   Host,
-  Judged,
-  Lasting,
-  LessRights,
+  PolicyOutcome,
+  ApprovalMemory,
+  DelegatedRights,
   LogLevel,
   Objection,
   Offer,
@@ -25,7 +25,7 @@ export type {
   Verdict,
 } from './plugin_types.js'
 export type {
-  Approved,
+  ApprovalAnswer,
   CallOptions,
   Explanation,
   Io,
@@ -35,4 +35,4 @@ export type {
   SurfaceMain,
   ToolsOptions,
 } from './types.js'
-export { endBy, type OnFault, watchUncaught } from './uncaught.js'
+export { onUncaughtError, type OnFault, watchUncaught } from './uncaught_errors.js'

@@ -14,23 +14,23 @@ import type {
   PreparedCall,
   PromptArgument,
   Result,
-  RightsLeft,
+  RightsScope,
   Settings,
   SlotInfo,
   State,
   ToolInfo,
-  Waits,
+  Timeouts,
 } from '../shapes/index.js'
 import type { Origin } from '../config/index.js'
 import type { Skill, Skills } from '../skills/index.js'
 import type { Workspace } from '../workspace/index.js'
 
-/** Where the commands of a call run: `usual` as the settings say, `strict` in the strict sandbox or not at all. */
+/** The sandbox of the commands of a call: `usual` as the settings say, `strict` in the strict sandbox or not at all. */
 export type SandboxUse = 'usual' | 'strict'
 /**
- * The verdict of a policy on one call; there is no "allow". `hint`, `next` and `details` become those of the error; a denial may name
- * another code of the kernel's table than VT_POLICY_DENIED. A verdict with `sandbox` alone has no objection; only policies of vtcode itself
- * give one. The stricter of two counts, and the handler reads it as `context.sandbox`.
+ * The verdict of a policy on one call; there is no "allow". The error gets `hint`, `next` and `details`; a denial may
+ * use another code of the kernel's table instead of VT_POLICY_DENIED. A verdict with only `sandbox` has no objection;
+ * only built-in policies return one. The stricter of two applies, and the handler reads it as `context.sandbox`.
  */
 export type Verdict = Objection | { sandbox: SandboxUse }
 export type Objection = ({ deny: string; code?: string } | { ask: string }) & {
@@ -38,84 +38,100 @@ export type Objection = ({ deny: string; code?: string } | { ask: string }) & {
   hint?: string
   next?: Next
   details?: JsonObject
-  /** Whose words the reason is, where it is not the program's own; of a plugin's policy the kernel says it. */
+  /** The author of the reason, unless it is the program; the kernel sets the author of a plugin's policy. */
   by?: string
-  /** With a question of ours: its reasons apart, each with its author. */
+  /** With a question of a built-in policy: its single reasons, each with its author. */
   asks?: readonly string[] | undefined
-  /** With a denial: the input with which the call is issued once more, from its beginning. A second one in a row is a denial. */
+  /** With a denial: the input with which the call starts again. A second such verdict in a row is a denial. */
   instead?: JsonObject
-  /** With a question: what an answer may be remembered for. */
-  lasting?: Lasting
+  /** With a question: the approvals that can be remembered. */
+  lasting?: ApprovalMemory
 }
-export type Judged = 'run' | 'allowed' | 'asked' | 'denied'
-/** What a person may agree to beyond one call. */
-export interface Lasting {
-  /** In words: nothing broader than this is remembered. */
+export type PolicyOutcome = 'run' | 'allowed' | 'asked' | 'denied'
+/** An approval that a person may give for more than one call. */
+export interface ApprovalMemory {
+  /** The extent in words; nothing broader is remembered. */
   covers: string
-  /** Contract: called once, after a yes, with how long it is meant for. */
+  /** Contract: called once, after an approval, with its scope. */
   keep(scope: 'once' | 'session' | 'always'): void | Promise<void>
 }
 
-/** Contract: answers with a result, or declines with `undefined`; stops when `context.signal` aborts. A throw is a failure, never a fallback. */
+/**
+ * Contract: answers with a result, or declines with `undefined`; stops when `context.signal` aborts. A throw is a
+ * failure and never leads to a fallback.
+ */
 export type Handler<Input = any, Output = JsonObject> = (
   call: Call<Input>,
   context: Context,
 ) => Result<Output> | undefined | Promise<Result<Output> | undefined>
-/** Contract: no objection is `undefined`. A throw, nonsense or 5 s without an answer denies. */
+/** Contract: returns `undefined` for no objection. A throw, an invalid verdict or 5 s without an answer denies. */
 export type Policy = (call: Call, context: Context) => Verdict | undefined | Promise<Verdict | undefined>
 /**
- * A policy's module may also export `answer`: it is asked when the policies together come to a question, before a person is. A no of one
- * is a denial; a yes counts from what is not the workspace's. Contract: `undefined`, a throw or no answer in time leaves it to the person.
+ * Exported as `answer` by the module of a policy: called when the policies together lead to a question, before a person
+ * is asked. A denial of one counts; an approval counts only from plugins outside the workspace. Contract: `undefined`,
+ * a throw or no answer in time leaves the question to the person.
  */
 export type Answerer = (request: Approval, context: Context) => Answer | undefined | Promise<Answer | undefined>
 export type Answer = { deny: string } | { allow: 'once' | 'session' | 'always' }
-/** Contract: keeps `ok` and `error.code`, never grows the result. A throw or 2 s without an answer is passed over with a notice. */
+/**
+ * Contract: keeps `ok` and `error.code`, and never grows the result. After a throw or 2 s without an answer, the
+ * compactor is skipped with a notice.
+ */
 export type Compactor = (result: Result, call: Call, context: Context) => Result | Promise<Result>
-/** Contract: turns one manifest that has the adapter's key into a handler. Called once a generation, at the first call of the slot; a throw is VT_PLUGIN_IMPORT. */
+/**
+ * Contract: converts one manifest with the adapter's key to a handler. Called once a generation, at the first call of
+ * the slot; a throw is VT_PLUGIN_IMPORT.
+ */
 export interface Adapter<Made extends Handler | Policy | Compactor = Handler> {
   (contribution: Contribution, premises: AdapterContext): Made | Promise<Made>
   /**
-   * With `expands` in its manifest: what those of its contributions that serve no slot bring, one contribution a slot; called while a
-   * generation is built, once, with all of its kind. Contract: does not throw for one that is broken, but refuses it; a throw refuses the generation.
+   * With `expands` in its manifest: returns the contributions that manifests without a slot provide, one a slot. Called
+   * once with all manifests of its kind while a generation is built. Contract: excludes a broken manifest instead of
+   * throwing; a throw refuses the generation.
    */
   expand?(contributions: readonly Contribution[], premises: AdapterContext): Promise<Contribution[]>
-  /** What a call with this input would do, without doing it and without what is secret: for self-tests and consent. Throws as the call would. */
+  /**
+   * Returns the effect of a call with this input, without running it and without secrets: for self-tests and consent.
+   * Throws as the call would.
+   */
   render?(contribution: Contribution, input: JsonObject, premises: AdapterContext, slot: SlotInfo): JsonObject
 }
-/** What an adapter stands on as long as the generation lives. */
+/** The services of an adapter while its generation lives. */
 export interface AdapterContext {
-  /** The blocks that the adapter's manifest names; other blocks are absent. */
+  /** Blocks of the settings that the adapter's manifest names; other blocks are absent. */
   readonly settings: Readonly<Settings>
   readonly workspace: string
   /** The `.vtcode` folder of the user. */
   readonly home: string
   readonly env: Readonly<Record<string, string | undefined>>
-  readonly waits: Readonly<Waits>
-  /** The folder where the plugin of a contribution may keep what it likes; it need not exist yet. */
-  dataOf(contribution: Contribution): string
-  /** The worst that the actions of its plugin may do: what they declare, and what belongs to the slots they serve. */
-  rightsOf(contribution: Contribution): readonly Effect[]
-  /** What the settings say under the options of a contribution. */
-  optionsOf(contribution: Contribution): Readonly<JsonObject>
-  /** Called once, when no call of the generation is left. Contract: must not reject. */
+  readonly timeouts: Readonly<Timeouts>
+  /** Returns the data folder of a contribution's plugin, which may not exist yet. */
+  dataFolder(contribution: Contribution): string
+  /**
+   * Lists the effects that the actions of its plugin may have: declared ones, and those of the slots that they serve.
+   */
+  listEffects(contribution: Contribution): readonly Effect[]
+  /** Returns the options of a contribution from the settings. */
+  resolveOptions(contribution: Contribution): Readonly<JsonObject>
+  /** Called once, after the last call of the generation. Contract: must not reject. */
   onEnd(run: () => void | Promise<void>): void
-  /** Somebody only looks at what is there: nothing of a plugin may be started to find out more. */
+  /** The kernel only inspects: no program of a plugin may be started. */
   readonly inspecting: boolean
   /**
-   * Present where nobody waits for what has to be started to be known: the work is run when it is needed, and then the next generation is built.
-   * Contract: the work must not reject. `quick` work starts nothing: who tells of tools has it done before.
+   * Defers work that has to start something; the next generation is built after it. Absent where everything is loaded
+   * at once. Contract: the work must not reject. `quick` work starts nothing: calls that list tools wait for it.
    */
-  later?(work: () => Promise<void>, quick?: boolean): void
-  /** A failure outside a call, put down to a contribution. */
+  deferWork?(work: () => Promise<void>, quick?: boolean): void
+  /** Reports a failure outside a call, for a contribution. */
   report(contribution: Contribution, error: unknown): void
-  /** Sets a contribution aside while the generation is built. */
-  refuse(contribution: Contribution, state: State, error: Error): void
-  /** A contribution that harmed its process too often: it is shown so until the next generation. */
+  /** Excludes a contribution while the generation is built. */
+  excludeContribution(contribution: Contribution, state: State, error: Error): void
+  /** Excludes a contribution that crashed its process too often, until the next generation. */
   quarantine(contribution: Contribution, reason: string): void
-  /** Something about a contribution that deserves a word while the generation is built. */
-  remark(contribution: Contribution, error: Error): void
-  /** Asks for a new generation, because what was expanded has changed. */
-  renew(): void
+  /** Reports a warning about a contribution while the generation is built. */
+  addDiagnostic(contribution: Contribution, error: Error): void
+  /** Requests a new generation, because the expanded contributions have changed. */
+  requestReload(): void
   log(level: 'debug' | 'info' | 'warn' | 'error', message: string): void
 }
 
@@ -130,37 +146,45 @@ export interface Context {
   }
   /** The blocks that the manifest names under `settings`; other blocks are absent. */
   readonly settings: Readonly<Settings>
-  /** The contract of the slot that is being called. */
+  /** Contract of the called slot. */
   readonly slot: SlotInfo
   readonly workspace: Workspace
   readonly session: Session
   readonly host: Host
-  /** Present when a call is only explained: a policy says what it went by, and starts nothing. */
+  /** Adds a note to an explanation. Present when a call is only explained: then a policy starts nothing. */
   readonly explain: ((note: JsonObject) => void) | undefined
-  /** What became of the call before its policies: `allowed` when a question was answered by yes. For compactors; absent where no policy was asked. */
-  readonly judged: Judged | undefined
-  /** Where the policies said that the commands of the call run; absent where no policy did. */
+  /**
+   * The outcome of the policies: `allowed` when a person approved. For compactors; absent where no policy was asked.
+   */
+  readonly judged: PolicyOutcome | undefined
+  /** The sandbox that the policies require for the commands of the call; absent without such a verdict. */
   readonly sandbox: SandboxUse | undefined
-  /** What people took to answer so far, which is no time of the call. */
+  /** Time that people took to answer so far, in milliseconds; no part of the call's time. */
   readonly waited_ms: number
-  /** Puts questions to the user; absent when nobody can be asked. */
+  /** Puts questions to the user; absent when no user can be asked. */
   readonly ask: Asker | undefined
-  /** The program at the other end of the connection; absent where none can be asked. */
+  /** The client of the connection; absent where none can be asked. */
   readonly client: Client | undefined
-  /** An ordinary call of the same session and approver; depth at most 4. It has the rights of this call, or less where `how` says so. */
-  readonly call: CallTool<[input: JsonObject, how?: LessRights], [how?: LessRights]>
-  /** The services of the agent's conversation, for tools of its audience; absent for other tools. Throws VT_AGENT_NONE where the caller has none. */
+  /**
+   * Makes a call with the same session and approver; depth at most 4. The call has the rights of this call, or fewer
+   * with `how`.
+   */
+  readonly call: CallTool<[input: JsonObject, how?: DelegatedRights], [how?: DelegatedRights]>
+  /**
+   * Services of the agent's conversation, for tools of its audience; absent for other tools. Throws VT_AGENT_NONE where
+   * the caller has none.
+   */
   readonly conversation: ConversationServices | undefined
-  /** Ten at once and ten a second, the rest is dropped; none after the result. */
+  /** Reports progress: at most ten at once and ten a second, further reports are dropped; none after the result. */
   progress(update: Progress): void
   log(level: LogLevel, message: string): void
-  /** Says that what is behind the URI of a resource is no longer what it was. */
+  /** Reports that the content of a resource has changed. */
   changed(uri: string): void
 }
-/** Fewer rights: a stricter mode, and what is left of the others. */
-export interface LessRights {
+/** Fewer rights: a stricter mode and limits. */
+export interface DelegatedRights {
   mode?: Mode
-  only?: RightsLeft
+  only?: RightsScope
 }
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export interface Progress {
@@ -168,24 +192,24 @@ export interface Progress {
   done?: number
   total?: number
 }
-/** One series of calls that share reads, caps, errors and processes. */
+/** One series of calls with common reads, limits, errors and processes. */
 export interface Session {
   readonly id: string
-  /** State of this session under a key of the plugin's own, made on first use. */
+  /** Returns state of this session under a key of the plugin, created on first use. */
   state<T>(key: string, make: () => T): T
   /** Contract: must not reject. Called once, when the session or the kernel closes. */
   onClose(run: () => void | Promise<void>): void
 }
-/** What a plugin may know of the program: never the kernel itself. */
+/** The part of the program that plugins can use; never the kernel itself. */
 export interface Host {
   /** The `.vtcode` folder of the user. */
   readonly home: string
-  /** The environment that the kernel was given, where values of settings are looked up; `HOME` is what `~` stands for. */
+  /** The environment of the kernel, for values of settings; `HOME` is the folder that `~` means. */
   readonly env: Readonly<Record<string, string | undefined>>
-  readonly waits: Readonly<Waits>
-  /** What is shown to everybody, as far as `only` leaves it; to a call no more than is left to it. */
-  slots(only?: readonly RightsLeft[]): SlotInfo[]
-  /** Resolves a call, for `context.call` to take; nothing where it leads to no slot. Contract: never rejects. */
+  readonly timeouts: Readonly<Timeouts>
+  /** Lists the slots that every caller sees, as far as `only` permits; during a call, as far as its rights permit. */
+  slots(only?: readonly RightsScope[]): SlotInfo[]
+  /** Resolves a call for `context.call`; nothing if it leads to no slot. Contract: never rejects. */
   resolve(tool: string, input?: unknown): Promise<PreparedCall | undefined>
   describe(tool: string): ToolInfo | undefined
   contributions(): ContributionInfo[]
@@ -193,18 +217,20 @@ export interface Host {
   origins(): Origin[]
   skills(how?: { fresh?: boolean }): Skills
   /**
-   * Lets the manifests in the folder of a skill take part, in a new generation and until the last session that asked ends. Where the
-   * user has to agree first, nothing changes.
+   * Adds the manifests in the folder of a skill, in a new generation, until the last session that asked ends. If
+   * consent is missing, nothing changes.
    */
-  bring(skill: Skill, session: Session): Promise<SkillActivation>
+  activateSkill(skill: Skill, session: Session): Promise<SkillActivation>
 }
-/** What became of the manifests of a skill. */
+/** The state of the manifests of a skill. */
 export interface SkillActivation {
   active: ContributionInfo[]
-  /** What takes no part, each with its `state` and `reason`. */
-  left: ContributionInfo[]
+  /** Manifests that are not active, each with its `state` and `reason`. */
+  inactive: ContributionInfo[]
 }
-/** A resource or a prompt: a slot of its own (`resource/<name>`, `prompt/<name>`) that is called like any other and is no tool. */
+/**
+ * A resource or a prompt: a slot of its own (`resource/<name>`, `prompt/<name>`), called like any other, and no tool.
+ */
 export interface Offer {
   slot: string
   name: string
@@ -215,28 +241,34 @@ export interface Offer {
   mime_type?: string
   arguments?: readonly PromptArgument[]
 }
-/** Contract: what `argument` may be when it begins with `value`, best first; loads nothing heavy. A throw means no suggestion. */
+/**
+ * Contract: returns values for `argument` that begin with `value`, best first; loads nothing heavy. A throw means no
+ * suggestion.
+ */
 export type Complete = (
   argument: string,
   value: string,
   place: { workspace: Workspace; host: Host; session: string },
 ) => string[] | Promise<string[]>
 
-/** What a manifest of kind provider adds: data or a module that means something to a surface, nothing to the kernel. */
+/** A manifest of kind provider: data or a module for surfaces; the kernel does not use it. */
 export interface Provider {
   readonly name: string
   readonly contribution: Contribution
-  /** What the settings say under the options of its plugin. */
+  /** Options of its plugin from the settings. */
   readonly options: Readonly<JsonObject>
-  /** Its module's default export. Throws VT_PLUGIN_IMPORT. */
+  /** Loads the default export of its module. Throws VT_PLUGIN_IMPORT. */
   load(): Promise<(...args: any[]) => unknown>
 }
-/** What a person is asked about a call. */
+/** The question to a person about a call. */
 export interface Approval {
   call: Call
   reasons: string[]
-  /** The whole question as text, the same at every face: reasons with their authors, then what would be done. Nothing in it draws a line of its own. */
+  /**
+   * The whole question as text, equal for every surface: reasons with their authors, then the action. Texts of others
+   * add no lines.
+   */
   question: string
-  /** What a yes for the session or for always would cover; absent when it can only be given once. */
+  /** The extent of an approval for the session or for always; absent when only one call can be approved. */
   covers?: string
 }

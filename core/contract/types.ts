@@ -10,75 +10,81 @@ import type {
   OpenConversation,
   PluginFolder,
   PreparedCall,
-  RightsLeft,
+  RightsScope,
   Settings,
   SlotInfo,
   ToolInfo,
-  Waits,
+  Timeouts,
 } from '../shapes/index.js'
 import type { LazyAbort } from '../system/index.js'
 import type { Config, Origin } from '../config/index.js'
 import type { Skills } from '../skills/index.js'
 import type { Approval, LogLevel, Offer, Progress, Provider, SandboxUse } from './plugin_types.js'
 
-/** Contract: uses the kernel's public methods only; the number is the exit code. */
+/** Contract: uses the kernel's public methods only; returns the exit code. */
 export type SurfaceMain = (kernel: Kernel, argv: string[], io: Io) => Promise<number>
 export interface Io {
   stdin: NodeJS.ReadableStream & { isTTY?: boolean }
   stdout: NodeJS.WritableStream & { isTTY?: boolean }
   stderr: NodeJS.WritableStream & { isTTY?: boolean }
-  /** The terminal behind stderr as it is, for what moves its cursor; every other stream makes controls visible. */
+  /** The unescaped terminal of stderr, for cursor movement; every other stream escapes controls. */
   screen?: NodeJS.WritableStream
   env: Record<string, string | undefined>
   /** Aborted by SIGINT, SIGTERM and SIGHUP. */
   signal: AbortSignal
-  /** Says no more than what went wrong. */
+  /** Prints only failures. */
   quiet?: boolean
   /**
-   * From now on SIGINT calls this instead of aborting `signal`; without a handler it aborts again. The handler says whether something
-   * ended by it: a second press within a second of that ends the program.
+   * Sets a handler for SIGINT, which then does not abort `signal`; `undefined` removes it. The handler returns whether
+   * it cancelled something; a second press within a second then ends the program.
    */
-  interrupts?: (handler: (() => boolean) | undefined) => void
-  /** What the front of the verb has said before the rest of the program was there. */
+  onInterrupt?: (handler: (() => boolean) | undefined) => void
+  /** The result of the verb's front, which ran before the rest of the program was loaded. */
   front?: unknown
-  /** Where somebody may be typing: gives a question the terminal for itself. */
-  alone?: <T>(ask: (io: Io) => Promise<T>) => Promise<T>
+  /** Present where a person may be typing: gives a question the whole terminal. */
+  withTerminal?: <T>(ask: (io: Io) => Promise<T>) => Promise<T>
 }
 export interface CallOptions {
   signal?: AbortSignal
-  /** The same without a signal that nobody looks at: making one and listening to it costs as much as a policy does. */
+  /** Replaces `signal`. Cheaper than `signal`, which needs a controller and a listener. */
   cancel?: Pick<LazyAbort, 'aborted' | 'on' | 'signal'>
-  /** Answers an "ask"; without it an ask is VT_POLICY_NEEDS_APPROVAL. Contract: a throw counts as no, `undefined` as no answer yet. */
-  approve?: (request: Approval) => Approved | Promise<Approved>
-  /** Puts questions of a tool to the user; without it a tool that asks says that nobody is there. */
+  /**
+   * Answers a verdict "ask"; without it, the call fails with VT_POLICY_NEEDS_APPROVAL. Contract: a throw means no,
+   * `undefined` no answer yet.
+   */
+  approve?: (request: Approval) => ApprovalAnswer | Promise<ApprovalAnswer>
+  /** Puts questions of a tool to the user; without it, such a tool reports that no user is there. */
   ask?: Asker
-  /** Asks the client of a connection; without it `context.client` is absent. */
+  /** Asks the client of a connection; without it, `context.client` is absent. */
   client?: Client
   onProgress?: (update: Progress) => void
-  /** What plugins log during the call. */
+  /** Receives messages that plugins log during the call. */
   onLog?: (level: LogLevel, message: string) => void
-  /** Id of the session the call belongs to; default: the kernel's own. */
+  /** Session of the call; default: the kernel's own. */
   session?: string
-  /** The mode of this call and of those it makes, lowered to what the settings permit; default: the kernel's. */
+  /** Mode of this call and of those that it makes, lowered to the permitted one; default: the kernel's. */
   mode?: Mode
-  /** What is left of the rights of this call and of those it makes: they have no more than this, the kernel and an outer call leave them. */
-  only?: RightsLeft
-  /** The audiences that the caller belongs to: their tools can be called. For this call only. */
+  /** Limits of this call and of those that it makes, in addition to those of the kernel and of outer calls. */
+  only?: RightsScope
+  /** Audiences of the caller: it can call their tools. For this call only. */
   audiences?: readonly string[]
-  /** Makes the services that tools of an audience get as `context.conversation`. For this call only. */
+  /** Creates the services that tools of an audience get as `context.conversation`. For this call only. */
   conversation?: OpenConversation
-  /** Texts name an action that only reads as `tools({ splitReads: true })` lists it. */
+  /** Texts name a read-only action as `tools({ splitReads: true })` lists it. */
   splitReads?: boolean
-  /** Commands run in a sandbox or not at all (`strict`), or without one unless the settings require it (`none`); default: as the settings say. */
+  /**
+   * Commands run in a sandbox or not at all (`strict`), or without one unless the settings require it (`none`);
+   * default: as the settings say.
+   */
   sandbox?: 'strict' | 'none'
-  /** Face the call came through, for the record. */
+  /** Surface of the call, for the record. */
   surface?: string
 }
 /**
- * A word, or the whole answer; a scope counts for what `covers` said, and `followup` is told to the caller as the user's words,
- * `unanswered` as why a no is nobody's.
+ * The answer to an approval: a boolean or an object. A scope is limited to `Approval.covers`; `followup` is reported to
+ * the caller as the user's words, `unanswered` as the reason why no person answered.
  */
-export type Approved =
+export type ApprovalAnswer =
   | boolean
   | undefined
   | {
@@ -87,45 +93,57 @@ export type Approved =
       followup?: string
       unanswered?: string
     }
-/** What the policies say about a call that is not made. */
+/** The verdicts of the policies on a call that is not made. */
 export interface Explanation {
   call?: { slot: string; alias?: string; input: JsonObject; effects: readonly Effect[] }
-  /** What a slot that is served by data would do: the `argv` it would start, the `request` it would send. */
+  /** Preview for a slot served by data: the `argv` to start, or the `request` to send. */
   would?: JsonObject
   mode: Mode
+  /** `refused`: the call fails before any policy is asked, with `reason` and `hint`. */
   verdict: 'run' | 'ask' | 'deny' | 'refused'
-  /** Where its commands would run. */
+  /** Sandbox of its commands. */
   sandbox?: SandboxUse
-  /** The policy whose word it is. */
+  /** Id of the deciding policy. */
   decided_by?: string
   reason?: string
   hint?: string
   chain: { policy: string; verdict: 'none' | 'ask' | 'deny'; reason?: string; notes: JsonObject[] }[]
 }
 export interface KernelOptions {
-  /** Folder to work in; default: the nearest ancestor of the working folder with settings, `.vtcode` or `.git`. */
+  /**
+   * Folder of the workspace; default: the nearest ancestor of the working folder with settings, `.vtcode` or `.git`.
+   */
   workspace?: string
-  /** Settings of the call layer: data, `a.b=value`, or the path of a settings file that stands instead of the workspace's; later ones win. */
+  /**
+   * Settings of the call layer: data, `a.b=value`, or the path of a settings file that replaces the workspace's; later
+   * ones win.
+   */
   config?: Config | string | readonly (Config | string)[]
   mode?: Mode
-  /** What is left of the rights of every call: each of them holds. Throws VT_POLICY_ONLY. */
-  only?: readonly RightsLeft[]
-  /** The mode when neither the settings nor `mode` say one. */
+  /** Limits of every call: all of them apply. Throws VT_POLICY_ONLY. */
+  only?: readonly RightsScope[]
+  /** Mode if neither the settings nor `mode` give one. */
   default_mode?: Mode
-  /** The verb that is run: its manifest may say which mode it works in. */
+  /** Verb of the run: its manifest may set the mode. */
   verb?: string
-  /** Vocabularies of tool names that are advertised; default: `unified`. Every name can be called in each of them. */
+  /** Dialects of advertised tool names; default: `unified`. In each of them, every name can be called. */
   dialects?: readonly string[]
-  /** Stands for `~`; the user's settings and the trust store live in its `.vtcode` (or where VTCODE_HOME points). */
+  /** Replaces `~`; the user's settings and the trust store are in its `.vtcode` (or in VTCODE_HOME). */
   home?: string
-  /** Where settings, keys and secrets are looked up; default: that of the process, with which programs run in any case. */
+  /**
+   * Environment for settings, keys and secrets; default: that of the process. Programs always run with that of the
+   * process.
+   */
   env?: Record<string, string | undefined>
   surface?: string
   log?: (level: string, message: string) => void
-  /** Gives up what is being started for the first generation, such as a server that does not answer; the kernel comes without it. */
+  /**
+   * Cancels pending starts of the first generation, such as a server that does not answer; the kernel opens without
+   * them.
+   */
   signal?: AbortSignal
-  /** Shorter waits than are shipped, for tests; nothing but this sets them. */
-  waits?: Partial<Waits>
+  /** Shorter time limits, for tests; nothing else sets them. */
+  timeouts?: Partial<Timeouts>
 }
 export interface Kernel {
   readonly workspace: string
@@ -133,11 +151,11 @@ export interface Kernel {
   /** Contract: never rejects. */
   readonly call: CallTool<[input?: unknown, options?: CallOptions], [options?: CallOptions]>
   /**
-   * Resolves a call, for `call` and `explain` to take; nothing where it leads to no slot.
-   * Contract: never rejects, asks no policy, runs nothing.
+   * Resolves a call for `call` and `explain`; nothing if it leads to no slot. Contract: never rejects, asks no policy,
+   * runs nothing.
    */
   resolve(tool: string, input?: unknown): Promise<PreparedCall | undefined>
-  /** What would come of a call: every policy is asked, nothing is done. Contract: never rejects. */
+  /** Explains a call: every policy is asked, nothing runs. Contract: never rejects. */
   explain(tool: string, input?: unknown, options?: CallOptions): Promise<Explanation>
   explain(call: PreparedCall, options?: CallOptions): Promise<Explanation>
   list(): SlotInfo[]
@@ -150,55 +168,58 @@ export interface Kernel {
   close(): Promise<void>
   readonly inspection: KernelInspection
 }
-/** Which tools are listed, and how. */
+/** The selection and form of a list of tools. */
 export interface ToolsOptions {
   /** Adds the tools of this audience. */
   audience?: string
   /** Leaves out all other tools and actions. */
   only?: readonly string[]
-  /** Leaves out what the manifest keeps for other modes. */
+  /** Leaves out tools that the manifest limits to other modes. */
   mode?: Mode
-  /** Shows what most calls need, and the way to the rest. */
+  /** Lists only lean tools with their usual fields, and how to find the rest. */
   lean?: boolean
-  /** Gives an action that only reads a name of its own where its tool also changes something. */
+  /** Lists a read-only action under its own name if its tool also changes something. */
   splitReads?: boolean
 }
-/** The state of a kernel and the services of surfaces; calls need none of it. */
+/** State of a kernel and services for surfaces; calls need none of it. */
 export interface KernelInspection {
   /** The `.vtcode` folder of the user. */
   readonly home: string
   readonly env: Readonly<Record<string, string | undefined>>
-  /** What was moved aside among our own state in the workspace: its path and its new place. */
-  readonly foreign: Map<string, string>
-  /** Lifecycle event to groups of hooks: those of the settings and, after them, of plugins. */
+  /** Files of `.vtcode` that were moved away: old path and new path. */
+  readonly quarantined: Map<string, string>
+  /** Lifecycle event to groups of hooks: those of the settings, then those of plugins. */
   readonly hooks: Readonly<Record<string, readonly JsonObject[]>>
   readonly generation: number
-  /** Returns the mode of a call that asks for this one: at most `policy.max_mode`; full-auto where the user enabled it. */
+  /**
+   * Returns the mode of a call that asks for this one: at most `policy.max_mode`; full-auto only where the user enabled
+   * it.
+   */
   resolveMode(asked?: Mode): Mode
-  /** Renders a text that names tools as `{slot:tool/action}`. A sentence that names a tool which is not shown is left out. */
+  /** Renders a text that names tools as `{slot:tool/action}`. A sentence that names a hidden tool is left out. */
   renderText(text: string, reader?: Pick<ToolsOptions, 'splitReads'>): string
   contributions(): ContributionInfo[]
-  /** Every plugin folder that was found, with those whose contents are not used. */
+  /** Every plugin folder that was found, also unused ones. */
   plugins(): PluginFolder[]
   offers(kind: 'resource' | 'prompt'): Offer[]
   providers(): Provider[]
-  /** At most 100 values for an argument of a prompt or a variable of a resource. Contract: never rejects. */
+  /** Lists at most 100 values for an argument of a prompt or a variable of a resource. Contract: never rejects. */
   complete(slot: string, argument: string, value: string, session?: string): Promise<string[]>
   origins(): Origin[]
-  /** Found on first use; with `fresh` found again. */
+  /** Finds skills on first use; with `fresh` again. */
   skills(how?: { fresh?: boolean }): Skills
-  /** Starts what was left for later, such as servers, and builds the next generation with it. */
+  /** Runs deferred work, such as starting servers, and builds the next generation with the results. */
   loadDeferred(): Promise<void>
   /** Loads the surface with this verb. */
   loadSurface(verb: string): Promise<SurfaceMain | undefined>
-  /** Loads every module that may run, or those of one plugin; failures are among the diagnostics. */
+  /** Loads every module that may run, or those of one plugin; the diagnostics contain the failures. */
   loadModules(plugin?: string): Promise<Diagnostic[]>
-  /** The files and folders whose change makes another generation. */
+  /** Files and folders whose change leads to a new generation. */
   watchedFiles(): readonly string[]
-  /** Called after each successful reload; the return value stops it. */
+  /** Calls `run` after each successful reload; the returned function stops it. */
   onReload(run: () => void): () => void
-  /** Called with the URI of a resource that a plugin reports as changed. */
+  /** Calls `run` with the URI of a resource that a plugin reports as changed. */
   onChange(run: (uri: string) => void): () => void
-  /** Opens a kernel with the same options in another workspace, or in another mode; it is closed by itself. */
+  /** Opens a kernel with the same options in another workspace or mode; its owner closes it. */
   openSibling(workspace: string, how?: Pick<KernelOptions, 'mode'>): Promise<Kernel>
 }

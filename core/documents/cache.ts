@@ -11,61 +11,65 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Manifest } from '../shapes/index.js'
-import { inside, makeFolder, programFile, sha256, version, writeStateSync } from '../system/index.js'
+import { isInside, makeFolder, programFile, sha256, version, writeStateSync } from '../system/index.js'
 
 /**
- * Files that were read and checked without a fault before, by the digest of their bytes: an unchanged file is not checked again. JSON and
- * YAML are kept apart, because they take different texts. Of settings, which may be private, only the digest is kept.
+ * Files that passed their check before, by the digest of their bytes: an unchanged file is not checked again. JSON and
+ * YAML have separate entries, because they accept different texts. For settings, which may be private, only the digest
+ * is stored.
  */
 export interface ParseCache {
-  get<S extends Sort>(sort: S, bytes: Uint8Array): Kept[S] | undefined
-  put<S extends Sort>(sort: S, bytes: Uint8Array, value: Kept[S]): void
-  /** Keeps new entries for the next program. A cache that cannot be written costs a new check, nothing else. */
+  get<S extends CacheKind>(sort: S, bytes: Uint8Array): CacheEntries[S] | undefined
+  put<S extends CacheKind>(sort: S, bytes: Uint8Array, value: CacheEntries[S]): void
+  /** Saves new entries for the next program. A cache that cannot be written only costs a new check. */
   save(): void
 }
 
-interface Kept {
+interface CacheEntries {
   json: Manifest
   yaml: Manifest
   settings_json: true
   settings_yaml: true
 }
-export type Sort = keyof Kept
-const letters: Record<Sort, string> = { json: 'j', yaml: 'y', settings_json: 's', settings_yaml: 't' }
+export type CacheKind = keyof CacheEntries
+const KIND_LETTERS: Record<CacheKind, string> = { json: 'j', yaml: 'y', settings_json: 's', settings_yaml: 't' }
 
-/** The largest size of the cache file; the most recently used entries are kept. */
+/** Largest size of the cache file in bytes; the most recently used entries stay. */
 const LIMIT = 4 * 1_048_576
-/** The number of entries held while a program runs. */
-const HELD = 10_000
+/** Number of entries in memory while a program runs. */
+const MAX_HELD = 10_000
 
-const shelves = new Map<string, ParseCache>()
+const caches = new Map<string, ParseCache>()
 
-/** The cache of a user, whose `.vtcode` folder is `home`. A cache inside the workspace is not used, because other people may have written it. */
-export function openShelf(home: string, workspace: string): ParseCache | undefined {
-  if (inside(workspace, home) || (existsSync(home) && inside(workspace, realpathSync(home)))) return undefined
-  if (!shelves.has(home)) shelves.set(home, makeShelf(join(home, 'cache', 'manifests')))
-  return shelves.get(home)
+/**
+ * Opens the cache of a user, whose `.vtcode` folder is `home`. A cache inside the workspace is not used, because other
+ * people may have written it.
+ */
+export function openParseCache(home: string, workspace: string): ParseCache | undefined {
+  if (isInside(workspace, home) || (existsSync(home) && isInside(workspace, realpathSync(home)))) return undefined
+  if (!caches.has(home)) caches.set(home, createParseCache(join(home, 'cache', 'manifests')))
+  return caches.get(home)
 }
 
-function makeShelf(path: string): ParseCache {
+function createParseCache(path: string): ParseCache {
   const known = new Map<string, unknown>()
   let lines: Map<string, string> | undefined
   let added = false
-  const keyOf = (sort: Sort, bytes: Uint8Array) => sha256(bytes) + letters[sort]
+  const createKey = (sort: CacheKind, bytes: Uint8Array) => sha256(bytes) + KIND_LETTERS[sort]
   return {
-    get<S extends Sort>(sort: S, bytes: Uint8Array) {
-      const key = keyOf(sort, bytes)
-      if (known.has(key)) return known.get(key) as Kept[S]
+    get<S extends CacheKind>(sort: S, bytes: Uint8Array) {
+      const key = createKey(sort, bytes)
+      if (known.has(key)) return known.get(key) as CacheEntries[S]
       lines ??= read(path)
       const line = lines.get(key)
       if (line === undefined) return undefined
-      const value = JSON.parse(line) as Kept[S]
+      const value = JSON.parse(line) as CacheEntries[S]
       known.set(key, value)
       return value
     },
     put(sort, bytes, value) {
-      if (known.size >= HELD) known.clear()
-      known.set(keyOf(sort, bytes), value)
+      if (known.size >= MAX_HELD) known.clear()
+      known.set(createKey(sort, bytes), value)
       added = true
     },
     save() {
@@ -77,23 +81,23 @@ function makeShelf(path: string): ParseCache {
   }
 }
 
-/** The key of the build, because another build may check otherwise. */
-function stamp(): string {
+/** Returns the key of the build, because another build may check differently. */
+function createStamp(): string {
   const { mtimeMs, size } = statSync(programFile('manifests/_catalogue.json'))
   return `${version} ${mtimeMs} ${size}`
 }
 
-/** The lines of the file by their key; none where the file is another user's, another build's, or damaged. */
+/** Reads the lines of the file by their key; none if the file belongs to another user or build, or is damaged. */
 function read(path: string): Map<string, string> {
   const lines = new Map<string, string>()
   try {
     const text = readOwn(path)
     const end = text.indexOf('\n')
     const body = text.slice(end + 1)
-    if (text.slice(0, end) !== `${stamp()} ${sha256(body)}`) return lines
+    if (text.slice(0, end) !== `${createStamp()} ${sha256(body)}`) return lines
     for (const line of body.split('\n')) if (line) lines.set(line.slice(0, 65), line.slice(66))
   } catch {
-    // The file is missing or unreadable: it is made anew.
+    // The file is missing or unreadable: a new one is written.
   }
   return lines
 }
@@ -125,8 +129,8 @@ function write(path: string, lines: ReadonlyMap<string, string>): void {
   try {
     makeFolder(dirname(path), 0o700)
     if (!isOwn(lstatSync(dirname(path)))) return
-    writeStateSync(path, `${stamp()} ${sha256(body)}\n${body}`, { durable: false })
+    writeStateSync(path, `${createStamp()} ${sha256(body)}\n${body}`, { durable: false })
   } catch {
-    // A cache that cannot be written costs time at the next start, nothing else.
+    // A cache that cannot be written only costs time at the next start.
   }
 }

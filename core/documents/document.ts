@@ -12,12 +12,15 @@ import {
 import { basename, dirname, join } from 'node:path'
 import type { LineCounter, Node, Document as Tree } from 'yaml'
 import { problem, type Code } from '../shapes/index.js'
-import { inside, requireLibrary } from '../system/index.js'
+import { isInside, requireLibrary } from '../system/index.js'
 
-/** One untrusted document as plain frozen JSON. `at` names the place of a value, or of its nearest parent, as `file:line:column`. */
-export interface Data {
+/**
+ * One untrusted document as plain JSON. `at` returns the position of a value, or of its nearest parent, as
+ * `file:line:column`.
+ */
+export interface ParsedDocument {
   readonly value: unknown
-  /** The file that the document was read from. */
+  /** Content of the file. */
   readonly bytes: Uint8Array
   at(path: readonly (string | number)[]): string
 }
@@ -32,8 +35,8 @@ export const limits = {
   text: 64 * 1024,
 }
 /** Keys that could change an object's prototype. */
-export const forbidden: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
-const strict = {
+export const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
+const PARSE_OPTIONS = {
   version: '1.2',
   schema: 'core',
   merge: false,
@@ -46,28 +49,28 @@ const strict = {
 
 const refuse = (code: Code, text: string, at: string) => problem(code, { problem: text }, { details: { files: [at] } })
 
-/** Whether root owns the file and nobody else may write it. */
-export function closedToOthers(path: string): boolean {
+/** Returns whether root owns the file and no other user can write it. */
+export function isWritableByRootOnly(path: string): boolean {
   const { uid, mode } = statSync(path)
   return uid === 0 && (mode & 0o022) === 0
 }
 
-/** The real path of a file or folder. */
+/** Returns the real path of a file or folder. */
 export type RealPath = (path: string) => string
 const realPath: RealPath = (path) => realpathSync.native(path)
 
-/** Real paths for many files: each folder is resolved once, and of the files only links. */
-export function realPaths(): RealPath {
+/** Creates a resolver of real paths that caches folders; regular files need no resolving of their own. */
+export function createRealPathResolver(): RealPath {
   const folders = new Map<string, string>()
-  const folderOf = (folder: string) => {
+  const resolveFolder = (folder: string) => {
     const real = folders.get(folder) ?? realPath(folder)
     folders.set(folder, real)
     return real
   }
-  return (path) => (lstatSync(path).isFile() ? join(folderOf(dirname(path)), basename(path)) : folderOf(path))
+  return (path) => (lstatSync(path).isFile() ? join(resolveFolder(dirname(path)), basename(path)) : resolveFolder(path))
 }
 
-interface HowRead {
+interface ReadOptions {
   within?: string | undefined
   judge?: ((place: string) => void) | undefined
   /** Bytes. */
@@ -76,23 +79,24 @@ interface HowRead {
 }
 
 /**
- * The bytes of a regular file; pipes and devices are refused without waiting for them. With `within`, links may lead to any
- * file below that folder and nowhere else. `judge` hears where the open file lies, before anything is read, and throws to refuse it. Throws VT_MANIFEST_LIMIT, VT_MANIFEST_INVALID and system errors.
+ * Reads the bytes of a regular file; pipes and devices are refused without waiting for them. With `within`, links may
+ * lead to files below that folder only. `judge` gets the path of the open file before anything is read, and throws to
+ * refuse it. Throws VT_MANIFEST_LIMIT, VT_MANIFEST_INVALID and system errors.
  */
 export function readBytes(
   file: string,
-  { within, judge, limit = limits.bytes, real = realPath }: HowRead = {},
+  { within, judge, limit = limits.bytes, real = realPath }: ReadOptions = {},
 ): Buffer {
   const path = real(file)
-  if (within !== undefined && !inside(real(within), path)) {
+  if (within !== undefined && !isInside(real(within), path)) {
     throw refuse('VT_MANIFEST_INVALID', `The link ${file} leads out of ${within}.`, file)
   }
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     const stat = fstatSync(fd)
-    // A folder on the way may have become a link since.
-    const place = within !== undefined || judge ? placeOf(fd, path) : path
-    if (within !== undefined && !inside(real(within), place))
+    // A parent folder may have become a link since.
+    const place = within !== undefined || judge ? findOpenPath(fd, path) : path
+    if (within !== undefined && !isInside(real(within), place))
       throw refuse('VT_MANIFEST_INVALID', `The link ${file} leads out of ${within}.`, file)
     judge?.(place)
     if (!stat.isFile()) throw refuse('VT_MANIFEST_INVALID', `${file} is not a regular file.`, file)
@@ -107,8 +111,8 @@ export function readBytes(
   }
 }
 
-/** Where an open file lies, where the system tells it. */
-function placeOf(fd: number, path: string): string {
+/** Returns the path of an open file, as far as the system reports it. */
+function findOpenPath(fd: number, path: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${fd}`)
   } catch {
@@ -117,76 +121,77 @@ function placeOf(fd: number, path: string): string {
 }
 
 /**
- * Parses one YAML 1.2 (core schema) or JSON document: one document, unique text keys, no foreign tags, no numbers that JSON lacks, and
- * the `limits`, checked before anything recurses. Throws VT_MANIFEST_INVALID and VT_MANIFEST_LIMIT with `details.files`.
+ * Parses one YAML 1.2 (core schema) or JSON document: one document, unique text keys, no foreign tags, no numbers that
+ * JSON lacks, and the `limits`, checked before any recursion. Throws VT_MANIFEST_INVALID and VT_MANIFEST_LIMIT with
+ * `details.files`.
  */
-export async function parseData(bytes: Uint8Array, file: string): Promise<Data> {
-  return parseText(await import('yaml'), decode(bytes, file), bytes, file)
+export async function parseData(bytes: Uint8Array, file: string): Promise<ParsedDocument> {
+  return parseText(await import('yaml'), decodeDocument(bytes, file), bytes, file)
 }
 
-/** A JSON document that `parseData` accepted before; positions are computed on the first request for one. */
-export function parseAgain(bytes: Uint8Array, file: string): Data {
-  let data: Data | undefined
+/** Parses a JSON document that `parseData` accepted before; positions are computed on first use. */
+export function parseCheckedJson(bytes: Uint8Array, file: string): ParsedDocument {
+  let data: ParsedDocument | undefined
   return {
-    value: JSON.parse(decode(bytes, file)),
+    value: JSON.parse(decodeDocument(bytes, file)),
     bytes,
-    at: (path) => (data ??= parseText(requireLibrary('yaml'), decode(bytes, file), bytes, file)).at(path),
+    at: (path) => (data ??= parseText(requireLibrary('yaml'), decodeDocument(bytes, file), bytes, file)).at(path),
   }
 }
 
-/** The same for the text of the document, which `bytes` hold. */
-export function parseText(yaml: typeof import('yaml'), text: string, bytes: Uint8Array, file: string): Data {
+/** Parses the text of a document, decoded from `bytes`. */
+export function parseText(yaml: typeof import('yaml'), text: string, bytes: Uint8Array, file: string): ParsedDocument {
   const lines = new yaml.LineCounter()
-  const place = (offset: number) => where(file, lines, offset)
-  const wrong = (text: string, offset: number) => refuse('VT_MANIFEST_INVALID', text, place(offset))
-  const over = (text: string, offset: number) => refuse('VT_MANIFEST_LIMIT', text, place(offset))
+  const place = (offset: number) => formatPosition(file, lines, offset)
+  const invalid = (text: string, offset: number) => refuse('VT_MANIFEST_INVALID', text, place(offset))
+  const overLimit = (text: string, offset: number) => refuse('VT_MANIFEST_LIMIT', text, place(offset))
 
   checkNesting(text, yaml.Lexer, file)
-  const tree = yaml.parseDocument(text, { ...strict, lineCounter: lines })
-  // A warning is a tag or directive that the parser would have to guess at.
+  const tree = yaml.parseDocument(text, { ...PARSE_OPTIONS, lineCounter: lines })
+  // A warning is about a tag or directive that the parser would have to guess at.
   const first = [...tree.errors, ...tree.warnings].sort((a, b) => a.pos[0] - b.pos[0])[0]
   if (first?.code === 'MULTIPLE_DOCS')
-    throw wrong('The file holds several documents; write one per file.', first.pos[0])
-  if (first) throw wrong(`${first.message}.`.replace(/\.+$/, '.'), first.pos[0])
+    throw invalid('The file contains several documents. Write one per file.', first.pos[0])
+  if (first) throw invalid(`${first.message}.`.replace(/\.+$/, '.'), first.pos[0])
   if (tree.directives?.yaml.version !== '1.2')
-    throw refuse('VT_MANIFEST_INVALID', 'Only YAML 1.2 is read.', `${file}:1:1`)
-  const value = copyTree(tree, yaml, { wrong, over })
+    throw refuse('VT_MANIFEST_INVALID', 'The YAML version is not 1.2. Use YAML 1.2.', `${file}:1:1`)
+  const value = copyTree(tree, yaml, { invalid, overLimit })
   if (file.endsWith('.json')) checkJson(text, file)
 
-  return { value, bytes, at: (path) => place(offsetOf(tree, path, yaml)) }
+  return { value, bytes, at: (path) => place(findOffset(tree, path, yaml)) }
 }
 
-/** Make the refusals of a document at an offset. */
+/** Creates the errors of a document at an offset. */
 interface Faults {
-  wrong(text: string, offset: number): Error
-  over(text: string, offset: number): Error
+  invalid(text: string, offset: number): Error
+  overLimit(text: string, offset: number): Error
 }
 
 /** Copies a tree to frozen plain data. Throws VT_MANIFEST_INVALID, VT_MANIFEST_LIMIT. */
 function copyTree(tree: Tree, yaml: typeof import('yaml'), faults: Faults): unknown {
-  const { wrong, over } = faults
-  const scalarOf = (node: unknown): unknown => (yaml.isScalar(node) ? node.value : undefined)
+  const { invalid, overLimit } = faults
+  const scalarValue = (node: unknown): unknown => (yaml.isScalar(node) ? node.value : undefined)
   let nodes = 0
   let aliases = 0
   const copy = (node: Node | null, depth: number): unknown => {
     if (node === null) return null
     const offset = node.range?.[0] ?? 0
-    if (++nodes > limits.nodes) throw over(`More than ${limits.nodes} values.`, offset)
-    if (depth > limits.depth) throw over(`Nested more than ${limits.depth} levels deep.`, offset)
+    if (++nodes > limits.nodes) throw overLimit(`More than ${limits.nodes} values.`, offset)
+    if (depth > limits.depth) throw overLimit(`Nested more than ${limits.depth} levels deep.`, offset)
     if (yaml.isAlias(node)) {
-      if (++aliases > limits.aliases) throw over(`More than ${limits.aliases} aliases.`, offset)
+      if (++aliases > limits.aliases) throw overLimit(`More than ${limits.aliases} aliases.`, offset)
       const named = node.resolve(tree)
-      if (!named) throw wrong(`Nothing is named &${node.source}.`, offset)
+      if (!named) throw invalid(`The anchor &${node.source} does not exist.`, offset)
       return copy(named, depth)
     }
     if (yaml.isSeq(node)) return Object.freeze(node.items.map((item) => copy(item as Node | null, depth + 1)))
-    if (!yaml.isMap(node)) return copyScalar(scalarOf(node), offset, faults)
+    if (!yaml.isMap(node)) return copyScalar(scalarValue(node), offset, faults)
     const result: Record<string, unknown> = {}
     for (const { key, value } of node.items) {
-      const there = (key as Node | null)?.range?.[0] ?? offset
-      const name = scalarOf(key)
-      if (typeof name !== 'string') throw wrong('A key is not text; quote it.', there)
-      if (forbidden.has(name)) throw wrong(`The key '${name}' is not allowed.`, there)
+      const keyOffset = (key as Node | null)?.range?.[0] ?? offset
+      const name = scalarValue(key)
+      if (typeof name !== 'string') throw invalid('A key is not text. Quote it.', keyOffset)
+      if (FORBIDDEN_KEYS.has(name)) throw invalid(`The key '${name}' is not allowed.`, keyOffset)
       result[name] = copy(value as Node | null, depth + 1)
     }
     return Object.freeze(result)
@@ -194,16 +199,16 @@ function copyTree(tree: Tree, yaml: typeof import('yaml'), faults: Faults): unkn
   return copy(tree.contents as Node | null, 0)
 }
 
-function copyScalar(value: unknown, offset: number, { wrong, over }: Faults): unknown {
+function copyScalar(value: unknown, offset: number, { invalid, overLimit }: Faults): unknown {
   if (typeof value === 'string' && value.length > limits.text) {
-    throw over(`A text is longer than ${limits.text} characters.`, offset)
+    throw overLimit(`A text is longer than ${limits.text} characters.`, offset)
   }
-  if (typeof value === 'number' && !Number.isFinite(value)) throw wrong('JSON has no infinite numbers.', offset)
+  if (typeof value === 'number' && !Number.isFinite(value)) throw invalid('JSON has no infinite numbers.', offset)
   return value ?? null
 }
 
-/** The text of a document. Throws VT_MANIFEST_LIMIT for a text that is too large, is no UTF-8, or contains a NUL. */
-export function decode(bytes: Uint8Array, file: string): string {
+/** Decodes a document. Throws VT_MANIFEST_LIMIT for a text that is too large, not UTF-8, or contains a NUL. */
+export function decodeDocument(bytes: Uint8Array, file: string): string {
   if (bytes.length > limits.bytes)
     throw refuse('VT_MANIFEST_LIMIT', `${file} is larger than ${limits.bytes / 1024} KiB.`, file)
   let text: string
@@ -212,15 +217,15 @@ export function decode(bytes: Uint8Array, file: string): string {
   } catch {
     throw refuse('VT_MANIFEST_LIMIT', `${file} is not UTF-8.`, file)
   }
-  if (text.includes('\0')) throw refuse('VT_MANIFEST_LIMIT', `${file} holds a NUL.`, file)
+  if (text.includes('\0')) throw refuse('VT_MANIFEST_LIMIT', `${file} contains a NUL character.`, file)
   return text
 }
 
-/** The part of the YAML library that cuts text into tokens; our declarations name no package. */
-export type Lexing = new () => { lex(source: string): Iterable<string> }
+/** The tokenizer of the YAML library; declared here so that our .d.ts files do not import yaml. */
+export type LexerClass = new () => { lex(source: string): Iterable<string> }
 
-/** The parser recurses and a deep enough document ends the process, so depth is measured on the lexer's flat list first. */
-export function checkNesting(text: string, Lexer: Lexing, file: string): void {
+/** Checks the depth on the lexer's flat list first: the parser recurses, and a deep document would end the process. */
+export function checkNesting(text: string, Lexer: LexerClass, file: string): void {
   const steep = new RegExp(`^[ \\-?:\\t]{${limits.indent + 1}}`, 'm').exec(text)
   if (steep) {
     const line = text.slice(0, steep.index).split('\n').length
@@ -234,13 +239,13 @@ export function checkNesting(text: string, Lexer: Lexing, file: string): void {
     else if (!scalar && (token === '}' || token === ']')) depth--
     if (depth > limits.flow)
       throw refuse('VT_MANIFEST_LIMIT', `Nested more than ${limits.flow} levels deep.`, `${file}:${line}`)
-    // The lexer announces the text of a scalar with this mark.
+    // The token U+001F announces the text of a scalar.
     scalar = token === '\u001f'
     for (const char of token) if (char === '\n') line++
   }
 }
 
-/** The YAML parser finds duplicate keys and places, but takes more than JSON allows. */
+/** Checks that the text is JSON: the YAML parser finds duplicate keys and positions, but accepts more. */
 function checkJson(text: string, file: string): void {
   try {
     JSON.parse(text)
@@ -249,7 +254,7 @@ function checkJson(text: string, file: string): void {
   }
 }
 
-function offsetOf(tree: Tree, path: readonly (string | number)[], yaml: typeof import('yaml')): number {
+function findOffset(tree: Tree, path: readonly (string | number)[], yaml: typeof import('yaml')): number {
   let node = tree.contents as Node | null
   let offset = node?.range?.[0] ?? 0
   for (const step of path) {
@@ -266,7 +271,7 @@ function offsetOf(tree: Tree, path: readonly (string | number)[], yaml: typeof i
   return offset
 }
 
-function where(file: string, lines: LineCounter, offset: number): string {
+function formatPosition(file: string, lines: LineCounter, offset: number): string {
   const { line, col } = lines.linePos(offset)
   return line > 0 ? `${file}:${line}:${col}` : `${file}:1:1`
 }

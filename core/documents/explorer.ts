@@ -2,54 +2,57 @@ import { statSync } from 'node:fs'
 import type { LoaderSync, PublicExplorerSync } from 'cosmiconfig'
 import { problem } from '../shapes/index.js'
 import { programFile } from '../system/index.js'
-import { decode, parseText, readBytes, type Data } from './document.js'
+import { decodeDocument, parseText, readBytes, type ParsedDocument } from './document.js'
 
-/** Files that are run, not parsed. */
-const code = /\.[cm]?[jt]s$/
+/** Files that are executed, not parsed. */
+const CODE_PATTERN = /\.[cm]?[jt]s$/
 
-/** No document is larger, be it data or code. */
-const largest = 16 * 1_048_576
+/** Largest settings file in code, in bytes; nothing above it is passed to cosmiconfig. */
+const MAX_BYTES = 16 * 1_048_576
 
 let explorer: Promise<PublicExplorerSync> | undefined
 
-/** Opens one settings or manifest file below `within` and reads it through cosmiconfig: see `loadOpened`. */
-export async function loadDocument(file: string, within?: string): Promise<Data> {
-  return loadOpened(file, readBytes(file, { within }))
+/** Opens one settings or manifest file below `within` and parses it with `parseDocument`. */
+export async function loadDocument(file: string, within?: string): Promise<ParsedDocument> {
+  return parseDocument(file, readBytes(file, { within }))
 }
 
 /**
- * Reads one settings or manifest file, of which our own open gave `bytes`, through cosmiconfig: data only, parsed by our own rules,
- * never cached. The caller says which file it is; cosmiconfig's search is not used, because it runs code it finds and calls an
- * unreadable file absent. An empty file holds `null`. Throws VT_MANIFEST_INVALID, VT_MANIFEST_LIMIT, VT_FILE_STALE and what the system says.
+ * Parses one settings or manifest file through cosmiconfig; `bytes` come from our own open. Only data, with our own
+ * parser, never cached. The caller names the file: cosmiconfig's search is not used, because it runs code and reports
+ * an unreadable file as absent. An empty file is `null`. Throws VT_MANIFEST_INVALID, VT_MANIFEST_LIMIT, VT_FILE_STALE
+ * and system errors.
  */
-export async function loadOpened(file: string, bytes: Buffer): Promise<Data> {
-  if (code.test(file)) throw new Error(`${file} is not data.`)
+export async function parseDocument(file: string, bytes: Buffer): Promise<ParsedDocument> {
+  if (CODE_PATTERN.test(file)) throw new Error(`${file} is not data.`)
   const yaml = await import('yaml')
-  const text = decode(bytes, file)
-  return read(file, bytes, (same) => parseText(yaml, same ?? text, bytes, file))
+  const text = decodeDocument(bytes, file)
+  return readThroughCosmiconfig(file, bytes, (same) => parseText(yaml, same ?? text, bytes, file))
 }
 
-/** Opens a settings file in code and has `run` run the text of it that cosmiconfig read. Throws as `loadOpened` does. */
+/** Opens a settings file that is code and passes the text that cosmiconfig read to `run`. Throws as `parseDocument`. */
 export async function loadCode<T>(file: string, run: (text: string) => Promise<T>): Promise<T> {
-  const bytes = readBytes(file, { limit: largest })
-  return read(file, bytes, (text = '') => run(text))
+  const bytes = readBytes(file, { limit: MAX_BYTES })
+  return readThroughCosmiconfig(file, bytes, (text = '') => run(text))
 }
 
 /**
- * Cosmiconfig opens the file a second time, without our checks of pipes, sizes and links: so our read comes first, and the text that
- * cosmiconfig read is accepted only where it equals ours. `take` receives the text, or nothing for an empty file.
+ * Reads a file through cosmiconfig, which opens it a second time without our checks of pipes, sizes and links. So our
+ * read comes first, and the text of cosmiconfig is accepted only if it is equal. `take` gets the text, or nothing for
+ * an empty file.
  */
-async function read<T>(file: string, bytes: Buffer, take: (text?: string) => T): Promise<T> {
-  const cosmiconfig = await (explorer ??= build())
+async function readThroughCosmiconfig<T>(file: string, bytes: Buffer, take: (text?: string) => T): Promise<T> {
+  const cosmiconfig = await (explorer ??= createExplorer())
   const stale = () =>
     problem(
       'VT_FILE_STALE',
       { path: file },
-      { hint: 'Load it again when nobody is writing it.', details: { files: [file] } },
+      { hint: 'Load it again after the last write.', details: { files: [file] } },
     )
-  // Loading the parsers takes a while: a pipe put there meanwhile would be waited for, and a huge file read.
+  // Loading the parsers takes a while: a pipe that replaced the file meanwhile would block, and a huge file would be
+  // read.
   const stat = statSync(file)
-  if (!stat.isFile() || stat.size > largest) throw stale()
+  if (!stat.isFile() || stat.size > MAX_BYTES) throw stale()
   const found = cosmiconfig.load(file)
   const text = !found || found.isEmpty ? undefined : (found.config as () => string)()
   const ours = bytes.toString('utf8')
@@ -57,16 +60,17 @@ async function read<T>(file: string, bytes: Buffer, take: (text?: string) => T):
   return take(text?.replace(/^\ufeff/, ''))
 }
 
-/** One explorer for every file; a synchronous explorer takes a tenth of the time of an asynchronous one. */
-async function build(): Promise<PublicExplorerSync> {
+/** Creates the explorer that all files share; an asynchronous one takes ten times the time. */
+async function createExplorer(): Promise<PublicExplorerSync> {
   const { cosmiconfigSync } = await import('cosmiconfig')
-  const hand: LoaderSync = (_, text) => {
-    // A function, so that cosmiconfig finds no `$import` to follow. Of a file named package.* it takes what stands under its module name.
-    const handed = () => text
-    return Object.assign(handed, { vtcode: handed })
+  const loader: LoaderSync = (_, text) => {
+    // Returns a function, so that cosmiconfig finds no `$import` to follow. Of a file named package.*, cosmiconfig
+    // takes the member named 'vtcode'.
+    const returnText = () => text
+    return Object.assign(returnText, { vtcode: returnText })
   }
   const loaders = Object.fromEntries(
-    ['.yaml', '.yml', '.json', '.js', '.cjs', '.mjs', '.ts', 'noExt', 'default'].map((end) => [end, hand]),
+    ['.yaml', '.yml', '.json', '.js', '.cjs', '.mjs', '.ts', 'noExt', 'default'].map((end) => [end, loader]),
   )
   const cwd = process.cwd
   // Constructing an explorer executes `.config/config.js` of the working folder; our own folder has none.

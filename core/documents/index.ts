@@ -1,16 +1,16 @@
-export { openShelf, type ParseCache } from './cache.js'
+export { openParseCache, type ParseCache } from './cache.js'
 export {
   checkNesting,
-  closedToOthers,
-  forbidden,
+  isWritableByRootOnly,
+  FORBIDDEN_KEYS,
   limits,
-  parseAgain,
+  parseCheckedJson,
   parseData,
   readBytes,
-  realPaths,
-  type Data,
+  createRealPathResolver,
+  type ParsedDocument,
   type RealPath,
 } from './document.js'
-export { loadDocument, loadCode, loadOpened } from './explorer.js'
-export { cutText, sanitize } from './sanitize.js'
-export { quietMs, signatureOf, watchFiles } from './watch.js'
+export { loadDocument, loadCode, parseDocument } from './explorer.js'
+export { truncateText, sanitize } from './sanitize.js'
+export { QUIET_MS, computeSignature, watchFiles } from './watch.js'

@@ -1,12 +1,14 @@
-import { findProgram, start } from '../system/index.js'
+import { findProgram, spawnProgram } from '../system/index.js'
 
-// Node has no call for extended attributes and access lists. GNU's `cp` copies them on Linux, for the price of a process. PATH may
+// Node has no call for extended attributes and access lists. GNU's `cp` copies them on Linux, for the price of a
+// process. PATH may
 // name a folder of the workspace, so only system folders are searched.
 let cp =
   process.platform === 'linux' ? findProgram('cp', ['/usr/bin', '/bin', '/run/current-system/sw/bin']) : undefined
 
 /**
- * Copies mode, access list and extended attributes from one open file to another. Returns `false` if some were lost. Without such a
+ * Copies mode, access list and extended attributes from one open file to another. Returns `false` if some were lost.
+ * Without such a
  * program it does nothing and returns `true`.
  */
 export async function copyAttributes(from: number, to: number): Promise<boolean> {
@@ -21,7 +23,11 @@ function runCp(file: string, from: number, to: number): Promise<{ code?: number 
   return new Promise((resolve) => {
     let stderr = ''
     const args = ['--attributes-only', '--preserve=mode,xattr', '--', '/proc/self/fd/3', '/proc/self/fd/4']
-    const child = start({ file, args, cwd: '/', env: { LC_ALL: 'C' } }, ['ignore', 'ignore', 'pipe', from, to], 'brief')
+    const child = spawnProgram(
+      { file, args, cwd: '/', env: { LC_ALL: 'C' } },
+      ['ignore', 'ignore', 'pipe', from, to],
+      'brief',
+    )
     child.stderr!.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
     child.once('error', () => resolve({ stderr }))
     child.once('close', (code) => resolve({ code, stderr }))

@@ -13,9 +13,12 @@ import {
 import { join } from 'node:path'
 import { decodeName, errno } from '../system/index.js'
 
-/** An open directory. Names are looked up in this directory even after its path has changed. */
+/** An open directory. On Linux, names are looked up in this directory even after its path has changed. */
 export interface Directory {
-  /** Returns the path of an entry for a system call that does not follow links in its last segment. `.` is the directory. */
+  /**
+   * Returns the path of an entry for a system call that does not follow links in its last segment. `.` is the
+   * directory.
+   */
   pathTo(name: string): string | Buffer
   /** Opens a directory inside this one. Throws ENOTDIR for anything else, links too. */
   openDirectory(name: string): Directory
@@ -54,7 +57,7 @@ const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
 const O_PATH = 0o10000000
 const HAS_PROC = process.platform === 'linux' && existsSync('/proc/self/fd')
 
-/** A directory on Linux. Its descriptor keeps any parent from being swapped for a link between check and use. */
+/** A directory on Linux. A swapped parent has no effect on a descriptor. */
 class DescriptorDirectory implements Directory {
   constructor(private descriptor: number) {}
 
@@ -114,7 +117,7 @@ class DescriptorEntry implements DirectoryEntry {
   }
 }
 
-/** A directory on other systems. Its real path is checked again after each open. */
+/** A directory on other systems. The real path of a file is checked again after each open of a file. */
 class PathDirectory implements Directory {
   readonly fd = -1
   constructor(readonly ref: string) {}
@@ -145,7 +148,7 @@ class PathDirectory implements Directory {
   readonly close = (): void => {}
 }
 
-/** Returns an opened regular file and closes anything else. Opening a pipe or a device without use changes neither. */
+/** Returns an opened regular file and closes anything else. Opening a pipe or device without reading has no effect. */
 function openRegular(open: () => number | undefined): { fd: number; stats: BigIntStats } | undefined {
   let fd: number | undefined
   try {

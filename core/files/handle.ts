@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, opendirSync, read, readdirSync, readSync, statSync, type BigIntStats } from 'node:fs'
 import { problem } from '../shapes/index.js'
-import { encodeName, systemRefusal, shownPath } from '../system/index.js'
+import { encodeName, toPathError, escapePath } from '../system/index.js'
 import { formatReference, statDirectory, type Directory } from './directory.js'
 import { quickselect } from './quickselect.js'
 import type { EntryKind, EntryStat, Handle } from './types.js'
@@ -11,19 +11,19 @@ const { promisify } = process.getBuiltinModule('node:util')
 /** Opens the regular file or directory that a walk with `follow` has reached. Closes the location, also on a throw. */
 export function openLocation(location: Location, path: string): Handle {
   try {
-    if (!location.entry) throw problem('VT_PATH_NOT_FOUND', { path: shownPath(path) })
+    if (!location.entry) throw problem('VT_PATH_NOT_FOUND', { path: escapePath(path) })
     const { stats } = location.entry
     const stat = toStat(stats)
     if (stat.kind === 'directory') {
       return new OpenHandle(path, location.resolved, 'directory', stat, location.directory.openDirectory(location.name))
     }
-    if (stat.kind !== 'file') throw problem('VT_PATH_SPECIAL', { path: shownPath(path), kind: nameSpecialKind(stats) })
+    if (stat.kind !== 'file') throw problem('VT_PATH_SPECIAL', { path: escapePath(path), kind: nameSpecialKind(stats) })
     return createFileHandle(path, location.resolved, location.directory.pathTo(location.name), {
       fd: location.entry.open(),
       stats,
     })
   } catch (error) {
-    throw systemRefusal(error, path)
+    throw toPathError(error, path)
   } finally {
     location.close()
   }
@@ -150,8 +150,8 @@ class OpenHandle implements Handle {
   }
 
   async read(offset: number, length: number, reused?: Buffer): Promise<Buffer> {
-    if (this.kind === 'directory') throw problem('VT_PATH_IS_DIRECTORY', { path: shownPath(this.path) })
-    if (this.closed) throw problem('VT_FILE_IO', { path: shownPath(this.path), reason: 'the handle is closed' })
+    if (this.kind === 'directory') throw problem('VT_PATH_IS_DIRECTORY', { path: escapePath(this.path) })
+    if (this.closed) throw problem('VT_FILE_IO', { path: escapePath(this.path), reason: 'the handle is closed' })
     const wanted = Math.max(0, Math.min(length, this.stat.bytes - offset))
     const buffer = reused?.subarray(0, wanted) ?? Buffer.allocUnsafe(wanted)
     this.activeReads++
@@ -168,7 +168,7 @@ class OpenHandle implements Handle {
       }
       return buffer.subarray(0, filled)
     } catch (error) {
-      throw systemRefusal(error, this.path)
+      throw toPathError(error, this.path)
     } finally {
       if (--this.activeReads === 0) this.onIdle()
     }
@@ -178,23 +178,23 @@ class OpenHandle implements Handle {
     try {
       return listAllNames(this.target, most)
     } catch (error) {
-      throw systemRefusal(error, this.path)
+      throw toPathError(error, this.path)
     }
   }
 
   openDirectory(name: string): Handle {
     const [path, resolved] = [joinPath(this.path, name), joinPath(this.resolved, name)]
-    if (!this.target.openDirectory) throw problem('VT_PATH_NOT_DIRECTORY', { path: shownPath(this.path) })
+    if (!this.target.openDirectory) throw problem('VT_PATH_NOT_DIRECTORY', { path: escapePath(this.path) })
     try {
       return new OpenHandle(path, resolved, 'directory', undefined, this.target.openDirectory(name))
     } catch (error) {
-      throw systemRefusal(error, path)
+      throw toPathError(error, path)
     }
   }
 
   openFile(name: string): Handle | undefined {
     const path = joinPath(this.path, name)
-    if (this.kind === 'file') throw problem('VT_PATH_NOT_DIRECTORY', { path: shownPath(this.path) })
+    if (this.kind === 'file') throw problem('VT_PATH_NOT_DIRECTORY', { path: escapePath(this.path) })
     const folder = this.target as Directory
     const file = folder.openFile(name)
     return file && createFileHandle(path, joinPath(this.resolved, name), folder.pathTo(name), file)

@@ -5,7 +5,7 @@ export { quickselect } from './quickselect.js'
 export {
   ignoreErrors,
   dropTemps,
-  removeRecord,
+  removeOwnRecord,
   isTempName,
   recordTemps,
   sweepTemps,
@@ -14,5 +14,5 @@ export {
 } from './temp_files.js'
 export { copyTree, measure } from './tree.js'
 export type { EntryKind, EntryStat, Extent, Handle, ExpectedState, FileVersion, WriteResult } from './types.js'
-export { movedPathError, walk, type ExpectedPlace, type Location } from './walk.js'
+export { createMovedPathError, walk, type ExpectedPlace, type Location } from './walk.js'
 export { writeFile } from './write_file.js'

@@ -1,13 +1,14 @@
 import { linkSync, renameSync, unlinkSync } from 'node:fs'
 import { problem } from '../shapes/index.js'
-import { errno, shownPath } from '../system/index.js'
+import { errno, escapePath } from '../system/index.js'
 import { syncDirectory, type Directory, type DirectoryEntry } from './directory.js'
 import type { TempName } from './temp_files.js'
 import type { Location } from './walk.js'
 
 /**
- * Moves `source` to `target`. Only with `replace` may a file take a name that is in use: `spare` keeps the old file until the disk
- * confirms the move and `after` is done. Throws EEXIST for a used name. Any other failure undoes the move.
+ * Moves `source` to `target`. Only with `replace` may a file take a name that is in use: `spare` keeps the old file
+ * until the disk confirms the move and `after` is done. Throws EEXIST for a used name. Any other failure undoes the
+ * move.
  */
 export function moveInto(
   source: Location,
@@ -17,14 +18,14 @@ export function moveInto(
   after?: () => void,
 ): void {
   const [from, to] = [source.directory.pathTo(source.name), target.directory.pathTo(target.name)]
-  const aside = spare && target.directory.pathTo(spare.name)
+  const backup = spare && target.directory.pathTo(spare.name)
   try {
-    const kept = aside !== undefined && tryLink(to, aside)
+    const kept = backup !== undefined && tryLink(to, backup)
     if (replace || source.entry?.stats.isDirectory()) renameSync(from, to)
     else moveToFreeName(from, to, target.directory.peek(target.name))
     const undo = () => {
       renameSync(to, from)
-      if (kept) renameSync(aside, to)
+      if (kept) renameSync(backup, to)
     }
     syncOrUndo([target.directory, source.directory], undo, after)
   } finally {
@@ -47,7 +48,7 @@ export function tryLink(from: string | Buffer, to: string | Buffer): boolean {
 export function moveToFreeName(from: string | Buffer, to: string | Buffer, there: DirectoryEntry | undefined): void {
   there?.close()
   if (there) throw Object.assign(new Error('taken'), { code: 'EEXIST' })
-  // A rename would replace a file that was made meanwhile; a second name does not.
+  // A rename would replace a file that was made meanwhile; a hard link fails.
   if (!tryLink(from, to)) return renameSync(from, to)
   try {
     unlinkSync(from)
@@ -72,5 +73,5 @@ export function syncOrUndo(directories: readonly Directory[], undo: () => void, 
 export function refuseTaken(target: Location, replace: boolean, path: string): void {
   if (!target.entry) return
   if (replace && !target.entry.stats.isDirectory()) return
-  throw problem('VT_PATH_EXISTS', { path: shownPath(path) })
+  throw problem('VT_PATH_EXISTS', { path: escapePath(path) })
 }

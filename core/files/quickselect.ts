@@ -1,4 +1,7 @@
-/** Moves the first `count` items to the front, unordered but for the last of them, which is at its final index. Takes linear time. */
+/**
+ * Moves the first `count` items to the front, unordered but for the last of them, which is at its final index. Takes
+ * linear time.
+ */
 export function quickselect<T>(items: T[], count: number, isBefore: (a: T, b: T) => boolean): void {
   const last = count - 1
   for (let [low, high] = [0, items.length - 1]; low < high;) {

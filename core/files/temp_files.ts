@@ -4,8 +4,9 @@ import { isProcessRunning, type Seal } from '../system/index.js'
 import type { Directory } from './directory.js'
 import { listDirectory, removeTree } from './tree.js'
 
-// A temporary file lies in the directory of the file that it becomes. A killed process cannot remove its temporary files. So each
-// process records every directory once, and the next process that opens the workspace removes the files of ended processes.
+// A temporary file lies in the directory of the file that it becomes. A killed process cannot remove its temporary
+// files. So each process records every directory once, and the next process that opens the workspace removes the files
+// of ended processes.
 
 const NAME_PREFIX = '.vtcode-tmp-'
 /** Returns whether a name has the form of a temporary file. Only the records prove that it is one. */
@@ -17,7 +18,7 @@ const formatRecordName = (owner: string, seal: Seal): string => `${owner}-${seal
 const MAX_RECORD_BYTES = 1024 * 1024
 const live = new Map<string, Directory>()
 let count = 0
-/** Whether a temporary file could not be removed. The record then stays for the next process. */
+/** A temporary file could not be removed. The record then stays for the next process. */
 let stuck = false
 
 export interface TempName {
@@ -34,24 +35,24 @@ export function createTempName(directory: Directory): TempName {
   live.set(name, directory)
   return {
     name,
-    drop() {
-      try {
-        removeTree(directory, name)
-      } catch {
-        stuck = true
-      }
-      live.delete(name)
-    },
+    drop: () => dropTemp(directory, name),
   }
 }
 
-/** Removes the temporary files of a directory before it is closed. An active write there fails and keeps the old file. */
-export function dropTemps(directory: Directory): void {
-  for (const [name, holder] of live) {
-    if (holder !== directory) continue
-    ignoreErrors(() => removeTree(holder, name))
-    live.delete(name)
+function dropTemp(directory: Directory, name: string): void {
+  try {
+    removeTree(directory, name)
+  } catch {
+    stuck = true
   }
+  live.delete(name)
+}
+
+/**
+ * Removes the temporary files of a directory before it is closed. An active write there fails and keeps the old file.
+ */
+export function dropTemps(directory: Directory): void {
+  for (const [name, holder] of live) if (holder === directory) dropTemp(directory, name)
 }
 
 /** Records in `folder` that this process may make temporary files in the directory `path`. */
@@ -60,10 +61,13 @@ export function recordTemps(folder: Directory, seal: Seal, path: string): void {
 }
 
 /** Removes the record of this process, unless some of its files are left. */
-export const removeRecord = (folder: Directory, seal: Seal): void =>
+export const removeOwnRecord = (folder: Directory, seal: Seal): void =>
   ignoreErrors(() => !stuck && unlinkSync(folder.pathTo(formatRecordName(PROCESS_TOKEN, seal))))
 
-/** Removes the temporary files of ended processes, by their records in `folder`. `enter` opens a directory by its path. */
+/**
+ * Removes the temporary files of ended processes, by their records in `folder`. `enter` opens a directory by its
+ * path.
+ */
 export function sweepTemps(folder: Directory, seal: Seal, enter: (path: string) => Directory): void {
   for (const file of listDirectory(folder)) {
     const [, owner, pid] = /^((\d+)-[0-9a-f]{8})-[0-9a-f]{12}\.dirs$/.exec(file) ?? []
@@ -73,7 +77,7 @@ export function sweepTemps(folder: Directory, seal: Seal, enter: (path: string) 
     ignoreErrors(() => {
       // A missing directory must not keep the others from being swept.
       for (const line of readRecord(folder, file).split('\n').filter(Boolean))
-        ignoreErrors(() => removeTempsOf(owner, enter(JSON.parse(line) as string)))
+        ignoreErrors(() => removeTempsByOwner(owner, enter(JSON.parse(line) as string)))
       unlinkSync(folder.pathTo(file))
     })
   }
@@ -83,7 +87,7 @@ export function sweepTemps(folder: Directory, seal: Seal, enter: (path: string) 
 function readRecord(folder: Directory, file: string): string {
   const entry = folder.peek(file)
   try {
-    if (!entry?.stats.isFile() || entry.stats.size > MAX_RECORD_BYTES) throw new Error('no note')
+    if (!entry?.stats.isFile() || entry.stats.size > MAX_RECORD_BYTES) throw new Error('no record')
     const fd = entry.open()
     try {
       return readFileSync(fd, 'utf8')
@@ -95,7 +99,7 @@ function readRecord(folder: Directory, file: string): string {
   }
 }
 
-function removeTempsOf(owner: string, directory: Directory): void {
+function removeTempsByOwner(owner: string, directory: Directory): void {
   try {
     for (const name of listDirectory(directory))
       if (name.startsWith(`${NAME_PREFIX}${owner}-`)) ignoreErrors(() => removeTree(directory, name))

@@ -15,7 +15,7 @@ import {
 } from 'node:fs'
 import { chmod, copyFile, writeFile } from 'node:fs/promises'
 import { problem, VtError } from '../shapes/index.js'
-import { encodeName, shownPath } from '../system/index.js'
+import { encodeName, escapePath } from '../system/index.js'
 import { formatReference, syncDirectory, type Directory, type DirectoryEntry } from './directory.js'
 import type { Extent } from './types.js'
 
@@ -23,7 +23,10 @@ import type { Extent } from './types.js'
 export const listDirectory = (directory: Directory): string[] =>
   readdirSync(directory.pathTo('.'), { encoding: 'buffer' }).map(encodeName)
 
-/** Measures the entry `name`. Throws VT_INPUT_TOO_LARGE above `most`, VT_PATH_PERMISSION for a mounted file system inside it. */
+/**
+ * Measures the entry `name`. Throws VT_INPUT_TOO_LARGE above `most`, VT_PATH_PERMISSION for a mounted file system
+ * inside it.
+ */
 export function measure(directory: Directory, name: string, path: string, most?: Extent): Extent {
   const extent = { entries: 0, bytes: 0 }
   visit(directory, name, false)
@@ -40,7 +43,7 @@ export function measure(directory: Directory, name: string, path: string, most?:
     const inner = parent.openDirectory(child)
     try {
       if (readMountId(inner) !== readMountId(parent))
-        throw problem('VT_PATH_PERMISSION', { path: shownPath(path), reason: 'another file system is mounted inside' })
+        throw problem('VT_PATH_PERMISSION', { path: escapePath(path), reason: 'another file system is mounted inside' })
       for (const grandchild of listDirectory(inner)) visit(inner, grandchild, true)
     } finally {
       inner.close()
@@ -68,7 +71,10 @@ export function removeTree(directory: Directory, name: string): void {
   rmdirSync(directory.pathTo(name))
 }
 
-/** Copies the entry `from` with its modes to the unused name `to`, synced on return. `link` judges the text of each link. */
+/**
+ * Copies the entry `from` with its modes to the unused name `to`, synced on return. `link` judges the text of each
+ * link.
+ */
 export async function copyTree(
   source: Directory,
   from: string,
@@ -96,7 +102,7 @@ export async function copyTree(
         inside.close()
         copy.close()
       }
-    } else throw problem('VT_PATH_SPECIAL', { path: shownPath(from), kind: 'special file' })
+    } else throw problem('VT_PATH_SPECIAL', { path: escapePath(from), kind: 'special file' })
   } finally {
     entry.close()
   }
@@ -130,7 +136,7 @@ function readMountId({ fd }: Directory): string | undefined {
 const extentError = (path: string, most: Extent): VtError =>
   new VtError({
     code: 'VT_INPUT_TOO_LARGE',
-    message: `'${shownPath(path)}' holds more than ${most.entries} entries or ${most.bytes} bytes.`,
+    message: `'${escapePath(path)}' holds more than ${most.entries} entries or ${most.bytes} bytes.`,
     hint: 'Take it in parts.',
     retryable: false,
     details: { entries_limit: most.entries, bytes_limit: most.bytes },

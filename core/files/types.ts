@@ -23,11 +23,15 @@ export interface Handle extends AsyncDisposable {
   readonly ref: string
   /** Reads `length` bytes at `offset`, into `reused` if given. Returns fewer only at the end of the file. */
   read(offset: number, length: number, reused?: Buffer): Promise<Buffer>
-  /** Lists a directory in code-unit order. Names that are not UTF-8 carry `\xHH` escapes. `most` limits their number. */
+  /**
+   * Lists a directory in code-unit order. Names that are not UTF-8 carry `\xHH` escapes. `most` limits their number.
+   */
   listNames(most?: number): { name: string; kind: EntryKind }[]
   /** Opens a directory inside this one by its name; does not follow a link. Throws VT_PATH_*. */
   openDirectory(name: string): Handle
-  /** Opens a regular file of this directory; returns `undefined` for anything else, links included. Throws VT_PATH_*. */
+  /**
+   * Opens a regular file of this directory; returns `undefined` for anything else, links included. Throws VT_PATH_*.
+   */
   openFile(name: string): Handle | undefined
   close(): Promise<void>
 }
@@ -46,7 +50,10 @@ export interface WriteResult {
   resolved: string
   stat: EntryStat
   created: boolean
-  /** The properties of the old file that were lost: `hardlinks`, `owner`, `attributes` (extended ones and access lists). */
+  /**
+   * The properties of the old file that were lost: `hardlinks`, `owner`, `attributes` (extended ones and access
+   * lists).
+   */
   lost: string[]
 }
 export interface Extent {

@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { problem, type VtError } from '../shapes/index.js'
-import { encodeName, errno, systemRefusal, segments, shownPath } from '../system/index.js'
+import { encodeName, errno, toPathError, splitPath, escapePath } from '../system/index.js'
 import type { Directory, DirectoryEntry } from './directory.js'
 
 /** The directory `at` that a walk must have reached when `left` names of its path remain. */
@@ -40,9 +40,12 @@ function leaveAll(way: WalkState): void {
 }
 
 /**
- * Walks a normalised path from the root, name by name, so that a swapped folder or link cannot lead elsewhere. The targets of links
- * are walked in the same way, which keeps them inside; a link in the last segment is followed only with `follow`. `roots` are the
- * absolute spellings of the root that a link may begin with. Throws VT_FILE_STALE for a path that does not lead where `expected`
+ * Walks a normalised path from the root, name by name, so that a swapped folder or link cannot lead elsewhere. The
+ * targets of links
+ * are walked in the same way, which keeps them inside; a link in the last segment is followed only with `follow`.
+ * `roots` are the
+ * absolute spellings of the root that a link may begin with. Throws VT_FILE_STALE for a path that does not lead where
+ * `expected`
  * says; VT_PATH_OUTSIDE, VT_PATH_LOOP, VT_PATH_NOT_FOUND, VT_PATH_NOT_DIRECTORY and the other refusals of the system.
  */
 export function walk(
@@ -53,11 +56,11 @@ export function walk(
   expected?: ExpectedPlace,
 ): Location {
   const way: WalkState = { root, path, roots, stack: [], links: 0 }
-  let todo = segments(path)
+  let todo = splitPath(path)
   try {
     for (;;) {
       // A link only adds names, so `left` names remain when the judged part of the path is done.
-      if (expected && todo.length === expected.left && formatPath(way) !== expected.at) throw movedPathError(path)
+      if (expected && todo.length === expected.left && formatPath(way) !== expected.at) throw createMovedPathError(path)
       const name = todo[0] ?? '.'
       const rest = todo.slice(1)
       if (name === '.' && rest.length > 0) {
@@ -81,7 +84,7 @@ export function walk(
     }
   } catch (error) {
     leaveAll(way)
-    throw systemRefusal(error, path)
+    throw toPathError(error, path)
   }
 }
 
@@ -94,7 +97,7 @@ function arrive(
   const resolved = formatPath(way, name)
   if (expected?.left === 0 && resolved !== expected.at) {
     entry?.close()
-    throw movedPathError(way.path)
+    throw createMovedPathError(way.path)
   }
   return {
     directory: currentDirectory(way),
@@ -113,15 +116,18 @@ const formatPath = ({ stack }: WalkState, name = '.'): string =>
   [...stack.map((step) => step.name), name].filter((part) => part !== '.').join('/') || '.'
 
 /**
- * Returns the names that remain after the link `name` is replaced by its target. An absolute target begins at the root again. A name
+ * Returns the names that remain after the link `name` is replaced by its target. An absolute target begins at the
+ * root again. A name
  * that is no longer a link is walked again.
  */
 function expandLink(way: WalkState, name: string, rest: string[]): string[] {
   const target = readLink(currentDirectory(way), name)
   if (target === undefined && rest.length > 0 && !isPassable(currentDirectory(way), name)) {
-    throw problem('VT_PATH_NOT_DIRECTORY', { path: shownPath([...way.stack.map((step) => step.name), name].join('/')) })
+    throw problem('VT_PATH_NOT_DIRECTORY', {
+      path: escapePath([...way.stack.map((step) => step.name), name].join('/')),
+    })
   }
-  if (++way.links > MAX_LINKS) throw problem('VT_PATH_LOOP', { path: shownPath(way.path) })
+  if (++way.links > MAX_LINKS) throw problem('VT_PATH_LOOP', { path: escapePath(way.path) })
   if (target === undefined) return [name, ...rest]
   if (!isAbsolute(target)) return [...splitTarget(target), ...rest]
   const base = way.roots.find((candidate) => target === candidate || target.startsWith(candidate.replace(/\/?$/, '/')))
@@ -137,7 +143,7 @@ const splitTarget = (target: string): string[] =>
     .split('/')
     .filter((name) => name !== '')
 
-const outsideError = (path: string) => problem('VT_PATH_OUTSIDE', { path: shownPath(path) })
+const outsideError = (path: string) => problem('VT_PATH_OUTSIDE', { path: escapePath(path) })
 
 /** Opens a directory inside `directory`; returns `undefined` for anything else, links too. */
 function tryOpenDirectory(directory: Directory, name: string): Directory | undefined {
@@ -166,11 +172,11 @@ function readLink(directory: Directory, name: string): string | undefined {
   }
 }
 
-export const movedPathError = (path: string): VtError =>
+export const createMovedPathError = (path: string): VtError =>
   problem(
     'VT_FILE_STALE',
-    { path: shownPath(path) },
+    { path: escapePath(path) },
     {
-      hint: 'It leads elsewhere than when the call was checked: a link or a folder on the way was changed. Look at it, then call again.',
+      hint: 'A link or a folder of the path changed after the call was checked. Check the path, then repeat the call.',
     },
   )

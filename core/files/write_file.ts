@@ -14,7 +14,7 @@ import {
   type BigIntStats,
 } from 'node:fs'
 import { problem } from '../shapes/index.js'
-import { shownPath } from '../system/index.js'
+import { escapePath } from '../system/index.js'
 import { copyAttributes } from './attributes.js'
 import type { DirectoryEntry } from './directory.js'
 import { toStat } from './handle.js'
@@ -41,7 +41,8 @@ const syncFile = promisify(fsync)
 const writeSome = promisify(write)
 
 /**
- * Writes a file atomically: a temporary file in the same directory gets its final mode, then its content, and is synced. The old
+ * Writes a file atomically: a temporary file in the same directory gets its final mode, then its content, and is
+ * synced. The old
  * file is checked again, then replaced by one rename, and the directory is synced. Any failure keeps the old file.
  */
 export async function writeFile(
@@ -50,7 +51,7 @@ export async function writeFile(
   { bytes, expected, mode, commit }: FileWrite,
 ): Promise<PlacedFile> {
   const { directory, entry: old } = location
-  if (old) requireReplaceable(old, expected, shownPath(path))
+  if (old) requireReplaceable(old, expected, escapePath(path))
   const temp = createTempName(directory)
   try {
     // A new file gets 0644 less the umask. A replacement is private until it gets the old mode.
@@ -122,7 +123,7 @@ function refuseChanged(entry: DirectoryEntry | undefined, seen: FileVersion, pat
   try {
     if (entry && isSameVersion(entry.stats, seen.stat) && !isRecent(entry.stats)) return
     if (entry?.stats.isFile() && hashEntry(entry) === seen.sha256) return
-    throw problem('VT_FILE_STALE', { path: shownPath(path) })
+    throw problem('VT_FILE_STALE', { path: escapePath(path) })
   } finally {
     entry?.close()
   }

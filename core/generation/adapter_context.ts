@@ -1,18 +1,18 @@
 import {
-  fromError,
+  toDiagnostic,
   type Contribution,
   type ContributionInfo,
   type Diagnostic,
   type Effect,
   type Settings,
-  type Waits,
+  type Timeouts,
 } from '../shapes/index.js'
-import { blocksOf, dataFolder, moduleOf, optionsOf } from '../system/index.js'
-import { effectsOf, type Registry } from '../registry/index.js'
+import { pickSettings, resolveDataFolder, findModulePath, resolveOptions } from '../system/index.js'
+import { listEffects, type Registry } from '../registry/index.js'
 import type { AdapterContext, OnFault } from '../contract/index.js'
 
-/** What an adapter left to be done when it is needed. */
-export interface Later {
+/** Work that an adapter deferred until it is needed. */
+export interface DeferredWork {
   work: () => Promise<void>
   quick: boolean
 }
@@ -21,14 +21,14 @@ export interface AdapterContextSources {
   workspace: string
   home: string
   inspecting: boolean
-  /** Where what adapters leave for later is kept; absent where they leave nothing. */
-  later: Later[] | undefined
+  /** Collects the deferred work of adapters; absent if they may not defer. */
+  later: DeferredWork[] | undefined
   env: Record<string, string | undefined>
-  waits: Waits
+  waits: Timeouts
   report: OnFault
   renew: () => void
   found: Found
-  /** The state of the contribution, once it is bound. */
+  /** Returns the registry, once the contributions are bound. */
   registry: () => Registry
   log: (level: string, message: string) => void
 }
@@ -40,8 +40,8 @@ interface Found {
   diagnostics: Diagnostic[]
 }
 
-/** The contexts of the adapters of one generation, and the end of the generation. */
-export function adapterContextsOf(sources: AdapterContextSources): {
+/** Creates the contexts of the adapters of one generation. */
+export function createAdapterContexts(sources: AdapterContextSources): {
   of(adapter: Contribution): AdapterContext
   end(): Promise<void>
 } {
@@ -52,23 +52,23 @@ export function adapterContextsOf(sources: AdapterContextSources): {
     workspace,
     home,
     inspecting,
-    ...(later && { later: (work: () => Promise<void>, quick = false) => void later.push({ work, quick }) }),
+    ...(later && { deferWork: (work: () => Promise<void>, quick = false) => void later.push({ work, quick }) }),
     env,
-    waits,
+    timeouts: waits,
     report,
-    refuse: (...of) => setAside(found, ...of),
-    remark: ({ file }, error) => found.diagnostics.push({ ...fromError(error, file), severity: 'warning' }),
-    quarantine: (...of) => quarantined(registry(), found.contributions, ...of),
-    rightsOf: (one) => rightsOf(registry(), found.contributions, one),
-    dataOf: (contribution: Contribution) => dataFolder(contribution, home, workspace),
-    optionsOf: (contribution: Contribution) => optionsOf(settings, contribution),
+    excludeContribution: (...of) => deactivate(found, ...of),
+    addDiagnostic: ({ file }, error) => found.diagnostics.push({ ...toDiagnostic(error, file), severity: 'warning' }),
+    quarantine: (...of) => quarantine(registry(), found.contributions, ...of),
+    listEffects: (one) => listRights(registry(), found.contributions, one),
+    dataFolder: (contribution: Contribution) => resolveDataFolder(contribution, home, workspace),
+    resolveOptions: (contribution: Contribution) => resolveOptions(settings, contribution),
     onEnd: (run: () => void | Promise<void>) => (ended ? void run() : void endings.add(run)),
-    renew: () => ended || renew(),
+    requestReload: () => ended || renew(),
   }
   const made = new Map<Contribution, AdapterContext>()
   const make = (adapter: Contribution): AdapterContext => ({
     ...shared,
-    settings: blocksOf(settings, adapter),
+    settings: pickSettings(settings, adapter),
     log: (level, message) => log(level, `${adapter.id}: ${message}`),
   })
   return {
@@ -85,20 +85,23 @@ export function adapterContextsOf(sources: AdapterContextSources): {
 }
 
 /** Sets the state of every contribution of a quarantined process: the modules of one plugin. */
-function quarantined({ infos }: Registry, all: readonly Contribution[], failed: Contribution, reason: string): void {
+function quarantine({ infos }: Registry, all: readonly Contribution[], failed: Contribution, reason: string): void {
   const { plugin, layer, manifest } = failed
   const shares =
-    plugin === layer || moduleOf(manifest) === undefined
+    plugin === layer || findModulePath(manifest) === undefined
       ? [failed]
-      : all.filter((one) => one.plugin === plugin && moduleOf(one.manifest) !== undefined)
+      : all.filter((one) => one.plugin === plugin && findModulePath(one.manifest) !== undefined)
   for (const { id } of shares) {
     const info = infos.find((one) => one.id === id)
     if (info) Object.assign(info, { state: 'quarantined', reason })
   }
 }
 
-/** A plugin is one process, so it has the rights of all its actions together; a loose manifest is a plugin of its own, unless its folder is meant. */
-export function rightsOf(
+/**
+ * Lists the effects of a plugin: one process has those of all its actions together. A loose manifest is a plugin of its
+ * own, unless `ofFolder` joins its folder.
+ */
+export function listRights(
   { slots, adapters }: Registry,
   all: readonly Contribution[],
   { id, plugin, layer, root }: Contribution,
@@ -114,16 +117,16 @@ export function rightsOf(
           : one.id === id),
   )
   return [
-    ...new Set(own.flatMap((one) => [...effectsOf(one, adapters), ...(slots.get(one.slot!)?.info.effects ?? [])])),
+    ...new Set(own.flatMap((one) => [...listEffects(one, adapters), ...(slots.get(one.slot!)?.info.effects ?? [])])),
   ]
 }
 
-function setAside(found: Found, contribution: Contribution, state: ContributionInfo['state'], error: Error): void {
+function deactivate(found: Found, contribution: Contribution, state: ContributionInfo['state'], error: Error): void {
   const { id, kind, layer, file } = contribution
   found.contributions = found.contributions.filter((other) => other !== contribution)
   found.invalid.push({ id, kind, layer, file, state, reason: error.message })
-  const diagnostic = fromError(error, file)
-  // The user switched the contribution off, so there is nothing to fix; a missing value can be fixed.
+  const diagnostic = toDiagnostic(error, file)
+  // An inactive contribution was disabled by the user, so it is only information; a missing value can be fixed.
   found.diagnostics.push({
     ...diagnostic,
     ...(state === 'inactive' && {

@@ -6,12 +6,12 @@ import type { Host } from '../contract/index.js'
 export interface ContextServices {
   readonly settings: Settings
   readonly workspace: OpenWorkspace
-  /** The workspace without the files that rules hide from tools: handlers get this one. */
+  /** The workspace without the files that rules hide from tools; handlers get this one. */
   readonly filtered: OpenWorkspace
   readonly host: Host
   readonly log: (level: string, message: string) => void
   readonly changed: (uri: string) => void
-  readonly dataOf: (contribution: Contribution) => string
-  /** The worst that it and what lies with it may do. */
-  readonly rightsOf: (contribution: Contribution) => readonly Effect[]
+  readonly findDataFolder: (contribution: Contribution) => string
+  /** Lists the effects of a contribution and of its folder or plugin. */
+  readonly listRights: (contribution: Contribution) => readonly Effect[]
 }

@@ -1,40 +1,46 @@
 import { dirname, resolve } from 'node:path'
 import { firstLine, problem, VtError, type Contribution, type JsonObject, type SlotInfo } from '../shapes/index.js'
-import { importOwn, moduleOf, withTimeout } from '../system/index.js'
-import { adapterOf } from '../registry/index.js'
-import { importForeign, onceWhole } from '../trust/index.js'
+import { importProgramModule, findModulePath, withTimeout } from '../system/index.js'
+import { findAdapter } from '../registry/index.js'
+import { importPluginModule, retryWhileWritten } from '../trust/index.js'
 import { watchUncaught, type Adapter, type AdapterContext, type OnFault } from '../contract/index.js'
 
 type Export = (...args: any[]) => any
 
 export interface Loader {
-  /** The function, once it is loaded. */
+  /** Returns the function if it is loaded. */
   loaded(contribution: Contribution): Export | undefined
-  /** The function behind a contribution, imported on first use. Throws VT_PLUGIN_IMPORT, the same error again until the next generation. */
+  /**
+   * Imports the function of a contribution on first use. Throws VT_PLUGIN_IMPORT, the same error again until the next
+   * generation.
+   */
   load(contribution: Contribution): Promise<Export>
-  /** Another export of the contribution's module, where there is one. */
-  exported(contribution: Contribution, name: string): Promise<Export | undefined>
-  /** The effect that the adapter of a manifest would have for an input, without carrying it out; nothing for a module. Throws as the call would. */
+  /** Returns another export of the contribution's module, if there is one. */
+  loadExport(contribution: Contribution, name: string): Promise<Export | undefined>
+  /**
+   * Returns the effect that the adapter of a manifest would have for an input, without running it; nothing for a
+   * module. Throws as the call would.
+   */
   render(contribution: Contribution, input: JsonObject, slot: SlotInfo): Promise<JsonObject | undefined>
 }
 
 export interface LoaderOptions {
   adapters: ReadonlyMap<string, Contribution>
-  /** The adapter's second argument, beside the manifest. */
+  /** Creates the adapter's second argument. */
   contextFor: (adapter: Contribution) => AdapterContext
-  /** Whether the contribution's module runs in a process of its own. */
+  /** Returns whether the contribution's module runs in a process of its own. */
   isolates: (contribution: Contribution) => boolean
   /** Milliseconds that importing one module may take. */
   limit: number
   /**
-   * The contribution as its code is loaded: from the copy of what the user agreed to, where it took consent. Contract: throws when its files
-   * differ from those.
+   * Returns the contribution with the location of its code: the copy of the agreed files, if it needed consent.
+   * Contract: throws when its files differ from those.
    */
   verify: (contribution: Contribution) => Promise<Contribution>
   report: OnFault
 }
 
-/** Loads a manifest's function: its module's default export, or the function that the adapter of its key makes. */
+/** Loads a manifest's function: its module's default export, or the function that the adapter of its key creates. */
 export function createLoader({ adapters, contextFor, isolates, limit, verify, report }: LoaderOptions): Loader {
   const loading = new Map<Contribution, Promise<Export>>()
   const loaded = new Map<Contribution, Export>()
@@ -42,21 +48,21 @@ export function createLoader({ adapters, contextFor, isolates, limit, verify, re
 
   async function start(contribution: Contribution): Promise<Export> {
     const placed = await verify(contribution)
-    const source = placed.layer === 'builtin' ? undefined : fileOf(placed)
-    return onceWhole(source, () => open(contribution, placed)).catch((error: unknown) =>
-      Promise.reject(placed === contribution ? error : inPlace(error, placed.root, contribution.root)),
+    const source = placed.layer === 'builtin' ? undefined : resolveModuleFile(placed)
+    return retryWhileWritten(source, () => open(contribution, placed)).catch((error: unknown) =>
+      Promise.reject(placed === contribution ? error : restorePaths(error, placed.root, contribution.root)),
     )
   }
   async function open(contribution: Contribution, placed: Contribution): Promise<Export> {
-    const file = fileOf(placed)
+    const file = resolveModuleFile(placed)
     if (file === undefined) {
-      const adapter = adapterOf(contribution, adapters)
-      if (!adapter) throw importError(contribution, 'has no module and no adapter serves it')
+      const adapter = findAdapter(contribution, adapters)
+      if (!adapter) throw createImportError(contribution, 'has no module and no adapter serves it')
       return ((await load(adapter)) as Adapter)(contribution, contextFor(adapter))
     }
-    const aside = isolates(contribution) ? adapters.get('module') : undefined
-    if (aside) {
-      const main = await ((await load(aside)) as Adapter)(placed, contextFor(aside))
+    const isolator = isolates(contribution) ? adapters.get('module') : undefined
+    if (isolator) {
+      const main = await ((await load(isolator)) as Adapter)(placed, contextFor(isolator))
       modules.set(contribution, main as unknown as Record<string, unknown>)
       return main
     }
@@ -64,7 +70,7 @@ export function createLoader({ adapters, contextFor, isolates, limit, verify, re
     modules.set(contribution, module)
     const main = module['default']
     if (typeof main !== 'function')
-      throw importError(
+      throw createImportError(
         contribution,
         main === undefined ? 'has no default export' : `exports a ${typeof main}, not a function`,
       )
@@ -81,7 +87,7 @@ export function createLoader({ adapters, contextFor, isolates, limit, verify, re
         },
         (error: unknown) => {
           const known =
-            error instanceof VtError ? error : importError(contribution, `throws on import: ${firstLine(error)}`)
+            error instanceof VtError ? error : createImportError(contribution, `throws on import: ${firstLine(error)}`)
           report(contribution, known)
           throw known
         },
@@ -90,7 +96,7 @@ export function createLoader({ adapters, contextFor, isolates, limit, verify, re
     }
     return module
   }
-  async function exported(contribution: Contribution, name: string): Promise<Export | undefined> {
+  async function loadExport(contribution: Contribution, name: string): Promise<Export | undefined> {
     await load(contribution)
     const found = modules.get(contribution)?.[name]
     return typeof found === 'function' ? (found as Export) : undefined
@@ -100,26 +106,24 @@ export function createLoader({ adapters, contextFor, isolates, limit, verify, re
     input: JsonObject,
     slot: SlotInfo,
   ): Promise<JsonObject | undefined> {
-    const adapter = adapterOf(contribution, adapters)
+    const adapter = findAdapter(contribution, adapters)
     return adapter && ((await load(adapter)) as Adapter).render?.(contribution, input, contextFor(adapter), slot)
   }
-  return { load, render, loaded: (contribution) => loaded.get(contribution), exported }
+  return { load, render, loaded: (contribution) => loaded.get(contribution), loadExport }
 }
 
-const fileOf = ({ manifest, file }: Contribution): string | undefined =>
-  moduleOf(manifest) === undefined ? undefined : resolve(dirname(file), moduleOf(manifest)!)
+const resolveModuleFile = ({ manifest, file }: Contribution): string | undefined =>
+  findModulePath(manifest) === undefined ? undefined : resolve(dirname(file), findModulePath(manifest)!)
 
-const importError = ({ id, manifest, file }: Contribution, text: string): VtError =>
-  problem('VT_PLUGIN_IMPORT', { id, module: moduleOf(manifest) ?? file, problem: text })
+const createImportError = ({ id, manifest, file }: Contribution, text: string): VtError =>
+  problem('VT_PLUGIN_IMPORT', { id, module: findModulePath(manifest) ?? file, problem: text })
 
-/** What went wrong in a copy, in the words of the folder that it is a copy of. */
-function inPlace(error: unknown, copy: string, root: string): unknown {
-  const said = (text: string) =>
-    text
-      .replaceAll(copy, root)
-      .replace(/Cannot find (?:module|package)/, 'Among the files that were agreed to there is no module')
-  if (error instanceof VtError) return new VtError({ ...error.problem, message: said(error.message) })
-  return error instanceof Error ? Object.assign(error, { message: said(error.message) }) : error
+/** Replaces the path of a copy in an error by the original folder. */
+function restorePaths(error: unknown, copy: string, root: string): unknown {
+  const restore = (text: string) =>
+    text.replaceAll(copy, root).replace(/Cannot find (?:module|package)/, 'The agreed files do not contain the module')
+  if (error instanceof VtError) return new VtError({ ...error.problem, message: restore(error.message) })
+  return error instanceof Error ? Object.assign(error, { message: restore(error.message) }) : error
 }
 
 async function importModule(
@@ -128,9 +132,9 @@ async function importModule(
   limit: number,
   report: OnFault,
 ): Promise<unknown> {
-  if (contribution.layer === 'builtin') return importOwn(path)
+  if (contribution.layer === 'builtin') return importProgramModule(path)
   watchUncaught(path, contribution, report)
-  return withTimeout(importForeign(path), limit, () =>
-    importError(contribution, `does not finish its import within ${limit / 1000} s; a top-level await hangs`),
+  return withTimeout(importPluginModule(path), limit, () =>
+    createImportError(contribution, `does not finish its import within ${limit / 1000} s; a top-level await hangs`),
   )
 }

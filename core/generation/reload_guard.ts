@@ -3,10 +3,11 @@ import { firstLine } from '../shapes/index.js'
 import type { Generation } from './generation.js'
 
 /**
- * Why the next generation may not replace the present one: a policy or an override would be missing or
- * broken, and a weaker contribution would serve its slot. The user may remove one by the settings or by `vtcode plugins remove`.
+ * Returns the reason why the next generation may not replace the present one: a policy or an override is missing or
+ * broken, and a weaker contribution would serve its slot. The user may remove one in the settings or with `vtcode
+ * plugins remove`.
  */
-export async function reloadObjection(
+export async function findReloadObjection(
   next: Generation,
   { registry, settings }: Generation,
 ): Promise<string | undefined> {
@@ -20,8 +21,10 @@ export async function reloadObjection(
       next.registry.infos.find(({ file, state }) => file === one.file && state === 'invalid')
     if (now && (now.state === 'invalid' || now.state === 'unlocked'))
       return `${one.id} cannot be loaded any more: ${now.reason ?? now.state}`
-    const intended = next.lockVerifier.holds(one.root) ? next.lockVerifier.entryOf(one.root) !== undefined : unchanged
-    if (!now && !existsSync(one.file) && intended) return `the file of ${one.id}, ${one.file}, is gone`
+    const isIntended = next.lockVerifier.contains(one.root)
+      ? next.lockVerifier.findEntry(one.root) !== undefined
+      : unchanged
+    if (!now && !existsSync(one.file) && isIntended) return `the file of ${one.id}, ${one.file}, is missing`
   }
   for (const policy of next.registry.policies.filter(({ layer }) => layer !== 'builtin')) {
     try {
@@ -33,8 +36,8 @@ export async function reloadObjection(
   return undefined
 }
 
-/** A contribution that was valid before and is not now: its file may be half written. */
-export function newlyBroken(next: Generation, { registry }: Generation): string | undefined {
+/** Returns a contribution that became invalid: its file may be half written. */
+export function findNewlyBroken(next: Generation, { registry }: Generation): string | undefined {
   const before = new Set(registry.infos.filter(({ state }) => state === 'invalid').map(({ file }) => file))
   const broken = next.registry.infos.find(({ state, file }) => state === 'invalid' && !before.has(file))
   return broken && `${broken.id} in ${broken.file} is broken: ${broken.reason ?? 'invalid'}`

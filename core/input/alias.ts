@@ -4,15 +4,16 @@ import type { AliasPart, Slot } from '../registry/index.js'
 import { reshape } from './reshape.js'
 
 /**
- * The slot and input that a call to an alias means. Cases are chosen by a property's value (`$present`, `$absent` where it has none of
- * its own) and merged over the common part; the choosing property is dropped unless passed. Pure.
+ * Translates a call of an alias into the slot and input of its target. Cases are chosen by the value of a property
+ * (`$present`, `$absent` if it has no case of its own) and merged over the common part. The choosing property is
+ * dropped unless passed. Pure.
  */
-export function translate(
+export function translateInput(
   alias: JsonObject,
   given: JsonObject,
   whole: boolean,
 ): { to: string; input: JsonObject; part: AliasPart } {
-  const { part, choosing } = choose(alias as AliasPart, given)
+  const { part, choosing } = chooseCase(alias as AliasPart, given)
   const renamed = part.rename ?? {}
   const input: JsonObject = { ...part.default }
   for (const [name, value] of Object.entries(given)) {
@@ -22,14 +23,14 @@ export function translate(
   return { to: part.to ?? '', input: { ...input, ...part.set }, part }
 }
 
-function choose(part: AliasPart, given: JsonObject): { part: AliasPart; choosing: Set<string> } {
+function chooseCase(part: AliasPart, given: JsonObject): { part: AliasPart; choosing: Set<string> } {
   const choosing = new Set<string>()
   let chosen: AliasPart = part
   for (const [property, values] of Object.entries(part.cases ?? {})) {
     const value = given[property]
     const key = value === undefined ? '$absent' : Object.hasOwn(values, toText(value)) ? toText(value) : '$present'
     choosing.add(property)
-    const more = Object.hasOwn(values, key) ? choose(values[key]!, given) : undefined
+    const more = Object.hasOwn(values, key) ? chooseCase(values[key]!, given) : undefined
     if (!more) continue
     for (const name of more.choosing) choosing.add(name)
     chosen = {
@@ -45,8 +46,10 @@ function choose(part: AliasPart, given: JsonObject): { part: AliasPart; choosing
   return { part: chosen, choosing }
 }
 
-/** The part of an alias that shapes an answer: a format that only a constraint or a default chose counts like one that was given. */
-export function partFor(
+/**
+ * Returns the part of an alias that shapes the answer. A format from a constraint or a default counts like a given one.
+ */
+export function findAnswerPart(
   { primary }: Slot,
   part: AliasPart,
   given: JsonObject,
@@ -56,18 +59,22 @@ export function partFor(
   const formats = block.cases?.['response_format']
   if (!formats || given['response_format'] !== undefined || !Object.hasOwn(formats, toText(response_format)))
     return part
-  return choose(block, { ...given, response_format }).part
+  return chooseCase(block, { ...given, response_format }).part
 }
 
-/** The target's answer in the words of the alias: the output by its template, the fields of texts by their own names. */
-export function answerAs(part: AliasPart, result: Result, input: JsonObject): Result {
-  if (!result.ok) return { ...result, error: { ...result.error, message: ownNames(part, result.error.message) } }
+/**
+ * Translates the target's answer for the alias: the output by its template, fields in texts by their names in the
+ * alias.
+ */
+export function translateAnswer(part: AliasPart, result: Result, input: JsonObject): Result {
+  if (!result.ok)
+    return { ...result, error: { ...result.error, message: replaceFieldNames(part, result.error.message) } }
   const template = part.output
-  const said = result.text === undefined ? {} : { text: continued(part, result.text, result.output) }
-  if (!template) return { ...result, ...said }
+  const rendered = result.text === undefined ? {} : { text: translateContinuation(part, result.text, result.output) }
+  if (!template) return { ...result, ...rendered }
   const { $text, ...shape } = template
-  const answer = { output: result.output, text: said.text, input }
-  const text = $text === undefined ? said.text : reshape($text, answer)
+  const answer = { output: result.output, text: rendered.text, input }
+  const text = $text === undefined ? rendered.text : reshape($text, answer)
   const { text: _, ...rest } = result
   return {
     ...rest,
@@ -76,15 +83,15 @@ export function answerAs(part: AliasPart, result: Result, input: JsonObject): Re
   } satisfies Success
 }
 
-/** A text that quotes fields, with the names that the alias has for them. */
-export function ownNames({ rename = {} }: AliasPart, text: string): string {
+/** Replaces quoted field names in a text by those of the alias. */
+export function replaceFieldNames({ rename = {} }: AliasPart, text: string): string {
   let named = text
   for (const [ours, theirs] of Object.entries(rename)) named = named.replaceAll(`'${theirs}'`, `'${ours}'`)
   return named
 }
 
-/** The last line of a text that was cut says with which field to continue: the alias says it with its own, or not at all. */
-function continued({ rename = {}, pass = [] }: AliasPart, text: string, { next }: JsonObject): string {
+/** Replaces the field in "continue with …" at the end of a cut text by that of the alias, or removes it. */
+function translateContinuation({ rename = {}, pass = [] }: AliasPart, text: string, { next }: JsonObject): string {
   if (next === undefined) return text
   const at = text.lastIndexOf('\n') + 1
   const last = text

@@ -1,6 +1,6 @@
 import {
   problem,
-  texts,
+  renderTexts,
   type Contribution,
   type JsonObject,
   type Next,
@@ -8,50 +8,56 @@ import {
   type Settings,
   type SlotInfo,
 } from '../shapes/index.js'
-import { hostPattern, toText } from '../text/index.js'
-import { concerns } from '../registry/index.js'
+import { compileHostPattern, toText } from '../text/index.js'
+import { isSpelling } from '../registry/index.js'
 
 type Configured = Settings['policy']['constraints'][string]
-/** One entry of `policy.constraints`, or several of them for the same slot joined to the strictest. */
+/** One entry of `policy.constraints`, or several for the same slot joined to the strictest. */
 export interface Constraint extends Configured {
-  /** Where nobody said another executor, it is the sandbox, or the user is asked. */
+  /** Commands without another executor run in the sandbox, or the user is asked. */
   sandbox_or_ask?: true
 }
 
-/** The properties of a limit; where a call has none of them, the first that the slot knows is set. */
-const limited = {
+/** The properties of each limit; if a call has none of them, the first one that the slot has is set. */
+const LIMITED_FIELDS = {
   max_results_per_call: ['max_results', 'max_items', 'per_page', 'max_matches'],
   max_items_per_call: ['max_results', 'max_items', 'per_page'],
   max_bytes_per_read: ['max_bytes', 'page_size_bytes'],
   max_response_bytes: ['max_bytes'],
 } as const
 
-/** Constraints of the settings and of policies, by name; the strictest of each. */
+/** Joins constraints of the settings and of policies by name; the strictest counts. */
 function joinConstraints(all: readonly Readonly<Record<string, Constraint>>[]): Record<string, Constraint> {
-  const together = new Map<string, Constraint>()
+  const joined = new Map<string, Constraint>()
   for (const [name, constraint] of all.flatMap(Object.entries<Constraint>))
-    together.set(name, together.has(name) ? stricter(together.get(name)!, constraint) : constraint)
-  return Object.fromEntries(together)
+    joined.set(name, joined.has(name) ? joinStrictest(joined.get(name)!, constraint) : constraint)
+  return Object.fromEntries(joined)
 }
 
-/** What the settings say about one slot, all entries that speak about it together. */
-export function constraintOf(settings: Settings, info: SlotInfo): Constraint | undefined {
+/** Returns all entries of the settings that cover one slot, joined. */
+export function findConstraint(settings: Settings, info: SlotInfo): Constraint | undefined {
   const all: Record<string, Constraint> = settings.policy.constraints
-  const sandboxed = settings.policy.sandboxed_commands === 'allow' && executors(info).includes('sandbox_or_ask')
+  const sandboxed = settings.policy.sandboxed_commands === 'allow' && listExecutors(info).includes('sandbox_or_ask')
   if (!sandboxed && Object.keys(all).length === 0) return undefined
-  const named = Object.entries(all).filter(([name]) => concerns(name, info))
-  const said = [...named.map(([, constraint]) => constraint), ...(sandboxed ? [{ sandbox_or_ask: true } as const] : [])]
-  return said.length > 0 ? said.reduce(stricter) : undefined
+  const named = Object.entries(all).filter(([name]) => isSpelling(name, info))
+  const applicable = [
+    ...named.map(([, constraint]) => constraint),
+    ...(sandboxed ? [{ sandbox_or_ask: true } as const] : []),
+  ]
+  return applicable.length > 0 ? applicable.reduce(joinStrictest) : undefined
 }
 
-/** Where commands of a slot may run. */
-const executors = ({ input }: SlotInfo): unknown[] =>
+/** Lists the executors for commands of a slot. */
+const listExecutors = ({ input }: SlotInfo): unknown[] =>
   ((input['properties'] as Record<string, JsonObject> | undefined)?.['sandbox_permissions']?.['enum'] ??
     []) as unknown[]
 
-function stricter(a: Constraint, b: Constraint): Constraint {
+function joinStrictest(a: Constraint, b: Constraint): Constraint {
   const both: JsonObject = { ...a, ...b }
-  for (const key of [...(Object.keys(limited) as (keyof typeof limited)[]), 'max_calls_per_minute'] as const) {
+  for (const key of [
+    ...(Object.keys(LIMITED_FIELDS) as (keyof typeof LIMITED_FIELDS)[]),
+    'max_calls_per_minute',
+  ] as const) {
     if (a[key] !== undefined && b[key] !== undefined) both[key] = Math.min(a[key], b[key])
   }
   for (const key of ['allowed_modes', 'allowed_url_schemes'] as const)
@@ -63,13 +69,13 @@ function stricter(a: Constraint, b: Constraint): Constraint {
 
 export interface Constrained {
   input: JsonObject
-  /** What was asked for and lowered. */
+  /** Numbers of the caller that were lowered. */
   notices: Notice[]
-  /** What was set although nobody said a number: worth a word only where the answer is cut. */
+  /** Limits for numbers that the caller did not give: reported only if the answer is cut. */
   silent: Notice[]
 }
 
-/** A call in the terms of the slot and of an alias, and whether the slot takes an input. */
+/** A call in the terms of the slot and of an alias, and a check whether the slot accepts an input. */
 export interface AskedCall {
   given: JsonObject
   declared?: JsonObject | undefined
@@ -77,10 +83,11 @@ export interface AskedCall {
 }
 
 /**
- * The input with the limits and defaults of a constraint; a smaller number is never raised. `declared` is the caller's input, which names
- * modes in the terms of the alias; what `passes` is offered in place of a call. Throws VT_POLICY_DENIED for a mode or an address that is not allowed.
+ * Applies limits and defaults of a constraint to an input; a smaller number is never raised. `declared` is the caller's
+ * input, with modes in the terms of the alias; `passes` checks the input of a suggested call. Throws VT_POLICY_DENIED
+ * for a mode or an address that is not allowed.
  */
-export function constrain(
+export function applyConstraint(
   constraint: Constraint,
   slot: SlotInfo,
   input: JsonObject,
@@ -93,35 +100,35 @@ export function constrain(
     result.input['response_format'] ??= format
   }
   if (constraint.sandbox_or_ask) result.input['sandbox_permissions'] ??= 'sandbox_or_ask'
-  if (modes) allowMode(modes, slot, { input: result.input, given, declared, passes })
-  if (typeof input['url'] === 'string') allowAddress(constraint, slot, given, input['url'])
+  if (modes) requireAllowedMode(modes, slot, { input: result.input, given, declared, passes })
+  if (typeof input['url'] === 'string') requireAllowedAddress(constraint, slot, given, input['url'])
   return result
 }
 
-/** Sets each limited number to the limit where it is missing or larger. */
+/** Sets each limited number to the limit if it is missing or larger. */
 function capNumbers(constraint: Constraint, slot: SlotInfo, given: JsonObject, result: Constrained): void {
   const properties = slot.input['properties'] as Record<string, JsonObject>
   const knows = (name: string) => Object.hasOwn(properties, name)
-  for (const [key, names] of Object.entries(limited) as [keyof typeof limited, readonly string[]][]) {
+  for (const [key, names] of Object.entries(LIMITED_FIELDS) as [keyof typeof LIMITED_FIELDS, readonly string[]][]) {
     const limit = constraint[key]
     if (limit === undefined) continue
     const here = names.filter((name) => knows(name) && typeof result.input[name] === 'number')
     const first = names.find(knows)
     for (const name of here.length > 0 || !first ? here : [first]) {
-      // A tool that cannot give less than its minimum gives that.
+      // A tool cannot go below its own minimum.
       const maximum = Math.max(limit, Number(properties[name]!['minimum'] ?? 1))
       if (typeof result.input[name] === 'number' && result.input[name] <= maximum) continue
       result.input[name] = maximum
       const notice = {
         code: 'VT_POLICY_CAPPED',
-        message: texts('VT_POLICY_CAPPED', { field: name, maximum, slot: slot.slot })!.message,
+        message: renderTexts('VT_POLICY_CAPPED', { field: name, maximum, slot: slot.slot })!.message,
       }
       ;(given[name] === undefined ? result.silent : result.notices).push(notice)
     }
   }
 }
 
-/** What `tty` means as one of the modes that a policy file names. */
+/** The modes of policy files for each value of `tty`. */
 const ttyModes = new Map<unknown, readonly string[]>([
   [true, ['pty']],
   [false, ['terminal', 'streaming']],
@@ -129,11 +136,11 @@ const ttyModes = new Map<unknown, readonly string[]>([
 
 type ModeCall = Required<AskedCall> & { input: JsonObject; declared: JsonObject }
 
-/** A mode that is said must be allowed; a default that is not gives way to the first that is. */
-function allowMode(allowed: readonly string[], info: SlotInfo, call: ModeCall): void {
+/** Rejects a given mode that is not allowed, and replaces a default by the first allowed mode. */
+function requireAllowedMode(allowed: readonly string[], info: SlotInfo, call: ModeCall): void {
   const { input, given, declared } = call
   const properties = info.input['properties'] as JsonObject
-  const refuse = (mode: unknown) => modeRefusal(mode, allowed, info, call)
+  const refuse = (mode: unknown) => createModeRefusal(mode, allowed, info, call)
   if (declared !== given && typeof declared['mode'] === 'string' && !allowed.includes(declared['mode']))
     throw refuse(declared['mode'])
   if (Object.hasOwn(properties, 'mode')) {
@@ -141,7 +148,7 @@ function allowMode(allowed: readonly string[], info: SlotInfo, call: ModeCall): 
     if (given['mode'] !== undefined || allowed.length === 0) throw refuse(input['mode'])
     input['mode'] = allowed[0]
   } else if (Object.hasOwn(properties, 'tty')) {
-    const fits = (tty: boolean) => fitsTty(allowed, tty)
+    const fits = (tty: boolean) => isTtyAllowed(allowed, tty)
     const tty = input['tty'] === true
     if (fits(tty)) return
     if (given['tty'] !== undefined || !fits(!tty)) throw refuse(ttyModes.get(tty)![0])
@@ -149,22 +156,22 @@ function allowMode(allowed: readonly string[], info: SlotInfo, call: ModeCall): 
   }
 }
 
-function modeRefusal(mode: unknown, allowed: readonly string[], info: SlotInfo, call: ModeCall): Error {
+function createModeRefusal(mode: unknown, allowed: readonly string[], info: SlotInfo, call: ModeCall): Error {
   const { input, given, declared, passes } = call
   const properties = info.input['properties'] as JsonObject
-  const other = fittingChange(allowed, properties, (change) => passes({ ...input, ...change }))
+  const other = findAllowedChange(allowed, properties, (change) => passes({ ...input, ...change }))
   const saysMode = Object.hasOwn(properties, 'mode') || declared !== given
-  const otherWay = other ? `Use tty: ${toText(other['tty'])}.` : noWay
+  const otherWay = other ? `Use tty: ${toText(other['tty'])}.` : NO_ALTERNATIVE
   const way = saysMode && allowed.length > 0 ? `Use mode: ${allowed.join(' or ')}.` : otherWay
   const message = `The policy allows the modes ${allowed.join(', ') || '(none)'} here, not '${toText(mode)}'.`
-  return denied(message, way, other && again(info, given, other))
+  return createDenial(message, way, other && createNextCall(info, given, other))
 }
 
-const fitsTty = (allowed: readonly string[], tty: boolean): boolean =>
+const isTtyAllowed = (allowed: readonly string[], tty: boolean): boolean =>
   ttyModes.get(tty)!.some((mode) => allowed.includes(mode))
 
-/** Returns the change to the first allowed mode that the slot takes for this call. */
-function fittingChange(
+/** Returns the change to the first allowed mode that the slot accepts for this call. */
+function findAllowedChange(
   allowed: readonly string[],
   properties: JsonObject,
   passes: (change: JsonObject) => boolean,
@@ -172,18 +179,18 @@ function fittingChange(
   const changes = Object.hasOwn(properties, 'mode')
     ? allowed.map((mode) => ({ mode }))
     : Object.hasOwn(properties, 'tty')
-      ? [false, true].filter((tty) => fitsTty(allowed, tty)).map((tty) => ({ tty }))
+      ? [false, true].filter((tty) => isTtyAllowed(allowed, tty)).map((tty) => ({ tty }))
       : []
   return changes.find(passes)
 }
 
-/** The same call with something else in one place. */
-const again = ({ tool, action }: SlotInfo, given: JsonObject, change: JsonObject): Next => ({
+/** Creates the call with one change. */
+const createNextCall = ({ tool, action }: SlotInfo, given: JsonObject, change: JsonObject): Next => ({
   tool,
   input: { ...(action !== undefined && { action }), ...given, ...change },
 })
 
-function allowAddress(
+function requireAllowedAddress(
   { allowed_url_schemes: schemes, denied_url_hosts: hosts = [] }: Constraint,
   info: SlotInfo,
   given: JsonObject,
@@ -192,29 +199,29 @@ function allowAddress(
   if (!URL.canParse(text)) return
   const { protocol, hostname } = new URL(text)
   const scheme = protocol.slice(0, -1)
-  const isDenied = hosts.some((host) => hostPattern(host)(hostname))
+  const isDenied = hosts.some((host) => compileHostPattern(host)(hostname))
   if (schemes && !schemes.includes(scheme)) {
-    // What is given by http is mostly given by https too.
+    // Most addresses of http exist with https too.
     const secure =
       scheme === 'http' && schemes.includes('https') && !isDenied
-        ? again(info, given, { url: text.replace(/^\s*http:/i, 'https:') })
+        ? createNextCall(info, given, { url: text.replace(/^\s*http:/i, 'https:') })
         : undefined
-    throw denied(
+    throw createDenial(
       `The policy allows addresses of ${schemes.join(', ') || '(none)'} here, not of '${scheme}'.`,
-      schemes.length > 0 ? `Give an address of ${schemes.join(' or ')}.` : noWay,
+      schemes.length > 0 ? `Give an address of ${schemes.join(' or ')}.` : NO_ALTERNATIVE,
       secure,
     )
   }
-  if (isDenied) throw denied(`The policy denies the host '${hostname}' here.`, noWay)
+  if (isDenied) throw createDenial(`The policy denies the host '${hostname}' here.`, NO_ALTERNATIVE)
 }
 
-/** The user set the limit; only the user can change it. */
-const noWay = 'Use another way, or ask the user to change tool-policy.json.'
-const denied = (reason: string, way: string, next?: Next) =>
+/** The user set the limit, so only the user can change it. */
+const NO_ALTERNATIVE = 'Use another way, or ask the user to change tool-policy.json.'
+const createDenial = (reason: string, way: string, next?: Next) =>
   problem('VT_POLICY_DENIED', { reason, way }, { details: { not_applied: true }, ...(next && { next }) })
 
-/** The settings with the limits of policies; the stricter of two counts. */
-export function limitedBy(settings: Settings, contributions: readonly Contribution[]): Settings {
+/** Adds the limits of policies to the settings; the stricter of two counts. */
+export function applyPolicyLimits(settings: Settings, contributions: readonly Contribution[]): Settings {
   type Limits = Record<string, Constraint>
   const stated = contributions
     .map(({ manifest }) => (manifest['rules'] as { constraints?: Limits } | undefined)?.constraints)

@@ -1,8 +1,23 @@
-export { answerAs, ownNames, partFor } from './alias.js'
-export { constraintOf, limitedBy } from './constraints.js'
-export { effectsIn } from './infer.js'
+export { translateAnswer, replaceFieldNames, findAnswerPart } from './alias.js'
+export { findConstraint, applyPolicyLimits } from './constraints.js'
+export { findEffects } from './infer.js'
 export { confine } from './normalize.js'
-export { patchedPaths, placesOf } from './places.js'
-export { prepareCall, readRequest, resolveRequest, type CallArguments, type CallRequest } from './prepared.js'
-export { effectsOfName, recordedName, spell, withExample, type Spelt, type CallTarget } from './resolve.js'
-export { nextFor, plainWords, plainly, speak, worded, wordsFor, type Words } from './wording.js'
+export { listPatchedPaths, listCallPaths } from './call_paths.js'
+export { prepareCall, readRequest, resolveRequest, type CallArguments, type CallRequest } from './prepared_call.js'
+export {
+  listEffectsByName,
+  toRecordedName,
+  normalizeInput,
+  addExample,
+  type NormalizedInput,
+  type CallTarget,
+} from './resolve.js'
+export {
+  translateNextCall,
+  plainVocabulary,
+  renderPlainText,
+  renderTemplate,
+  renderHints,
+  createVocabulary,
+  type Vocabulary,
+} from './vocabulary.js'

@@ -1,27 +1,27 @@
-import { isObject, problem, texts, type JsonObject, type Notice, type Schema } from '../shapes/index.js'
+import { isObject, problem, renderTexts, type JsonObject, type Notice, type Schema } from '../shapes/index.js'
 import { toText } from '../text/index.js'
-import { foldKey, typesOf, type InputShape } from '../registry/index.js'
+import { foldKey, listTypes, type InputShape } from '../registry/index.js'
 import type { Workspace } from '../workspace/index.js'
 
-// Function-calling wires add one wrapper each; more than a few are none.
-const mostWrappers = 4
+// Each function-calling wire adds one wrapper; deeper nesting is data.
+const MAX_WRAPPERS = 4
 
 /** Returns the input as an object: parses JSON text, removes a sole wrapper, drops `tool`. */
 export function unwrapInput(
   input: unknown,
   tool: string,
   known: (key: string) => boolean,
-  wrappers = mostWrappers,
+  wrappers = MAX_WRAPPERS,
 ): JsonObject {
   if (input === undefined || input === null || input === '') return {}
-  const value = typeof input === 'string' ? parse(input) : input
+  const value = typeof input === 'string' ? parseText(input) : input
   if (!isObject(value)) {
     throw problem('VT_INPUT_INVALID', {
-      problem: `The input is ${Array.isArray(value) ? 'an array' : `a ${typeof value}`}; an object is needed.`,
+      problem: `The input is ${Array.isArray(value) ? 'an array' : `a ${typeof value}`}; give an object.`,
     })
   }
   const [key = '', ...others] = Object.keys(value)
-  if (others.length === 0 && wrappers > 0 && wrapperNames.includes(key) && !known(key) && holdsInput(value[key])) {
+  if (others.length === 0 && wrappers > 0 && WRAPPER_NAMES.includes(key) && !known(key) && isInputLike(value[key])) {
     return unwrapInput(value[key], tool, known, wrappers - 1)
   }
   if (value['tool'] === tool && !known('tool')) {
@@ -31,12 +31,12 @@ export function unwrapInput(
   return value
 }
 
-const wrapperNames = ['arguments', 'args', 'params', 'input']
+const WRAPPER_NAMES = ['arguments', 'args', 'params', 'input']
 
-const holdsInput = (value: unknown): boolean =>
+const isInputLike = (value: unknown): boolean =>
   typeof value === 'string' ? value.trimStart().startsWith('{') : isObject(value)
 
-function parse(text: string): unknown {
+function parseText(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -45,20 +45,20 @@ function parse(text: string): unknown {
 }
 
 /**
- * Renames every property to its name in the shape and drops empty values; names nobody knows come back as `unknown`.
- * Throws VT_INPUT_CONFLICT when one property is given twice with different values.
+ * Renames every property to its name in the shape and drops empty values; `unknown` has the other names. Throws
+ * VT_INPUT_CONFLICT when one property is given twice with different values.
  */
-export function rename(input: JsonObject, shape: InputShape): { given: JsonObject; unknown: string[] } {
+export function renameProperties(input: JsonObject, shape: InputShape): { given: JsonObject; unknown: string[] } {
   const given: JsonObject = {}
   const spelt: Record<string, string> = {}
   const unknown: string[] = []
-  const collected = collect(input, shape)
+  const collected = collectIndexedKeys(input, shape)
   for (const key of Object.keys(collected)) {
     const value = collected[key]
-    const name = nameOf(key, shape)
-    if (value === undefined || (value === null && !takesNull(name, shape))) continue
+    const name = findName(key, shape)
+    if (value === undefined || (value === null && !canBeNull(name, shape))) continue
     if (name === undefined) unknown.push(key)
-    else if (value === '' && emptyIsAbsent(shape.properties[name])) continue
+    else if (value === '' && isEmptyAbsent(shape.properties[name])) continue
     else if (Object.hasOwn(given, name) && JSON.stringify(given[name]) !== JSON.stringify(value)) {
       throw problem('VT_INPUT_CONFLICT', { fields: `'${spelt[name]}' and '${key}'` })
     } else {
@@ -69,26 +69,26 @@ export function rename(input: JsonObject, shape: InputShape): { given: JsonObjec
   return { given, unknown }
 }
 
-/** An open input has names of its own, of which none is another way to write one that is listed. */
-const nameOf = (key: string, { properties, names, open }: InputShape): string | undefined =>
+/** Returns the property of a key. In an open input every key is exact. */
+const findName = (key: string, { properties, names, open }: InputShape): string | undefined =>
   open || Object.hasOwn(properties, key) ? key : names.get(foldKey(key))
-const takesNull = (name: string | undefined, { properties, nullable, open }: InputShape): boolean =>
+const canBeNull = (name: string | undefined, { properties, nullable, open }: InputShape): boolean =>
   name !== undefined && (nullable.has(name) || (open && !Object.hasOwn(properties, name)))
-/** A member of its own, whatever its name. */
+/** Sets an own property, also `__proto__`. */
 function setOwn(object: JsonObject, name: string, value: unknown): void {
   if (name === '__proto__')
     Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
   else object[name] = value
 }
 
-const emptyIsAbsent = (schema: Schema = {}): boolean =>
+const isEmptyAbsent = (schema: Schema = {}): boolean =>
   schema['x-empty'] === 'absent' ||
   (Array.isArray(schema['enum']) && !schema['enum'].includes('')) ||
   schema['format'] === 'workspace-path' ||
   schema['format'] === 'workspace-glob'
 
-/** `command.0 … command.n` (from 0 or 1, without gaps) is the array `command`. */
-function collect(input: JsonObject, shape: InputShape): JsonObject {
+/** Collects `command.0 … command.n` (from 0 or 1, without gaps) into the array `command`. */
+function collectIndexedKeys(input: JsonObject, shape: InputShape): JsonObject {
   if (shape.open || !Object.keys(input).some((key) => key.includes('.'))) return input
   const rest: JsonObject = {}
   const lists = new Map<string, unknown[]>()
@@ -118,7 +118,7 @@ export function coerce(input: JsonObject, shape: InputShape): JsonObject {
   return result
 }
 
-function coerceValue(value: unknown, schema: Schema, wanted: ReadonlySet<string> = typesOf(schema)): unknown {
+function coerceValue(value: unknown, schema: Schema, wanted: ReadonlySet<string> = listTypes(schema)): unknown {
   if (typeof value === 'string') return coerceText(value, schema, wanted)
   if (
     (typeof value === 'number' || typeof value === 'boolean') &&
@@ -132,22 +132,22 @@ function coerceValue(value: unknown, schema: Schema, wanted: ReadonlySet<string>
 }
 
 function coerceText(text: string, schema: Schema, wanted: ReadonlySet<string>): unknown {
-  const allowed = enumOf(schema)
+  const allowed = readEnum(schema)
   const isMeant = (option: unknown) => typeof option === 'string' && foldKey(option) === foldKey(text)
   if (allowed) return allowed.find(isMeant) ?? text
   if (!wanted.has('string') && wanted.size > 0) {
-    const parsed = jsonOf(text, wanted)
+    const parsed = parseJson(text, wanted)
     if (parsed !== undefined) return parsed
     const items = schema['items'] as Schema | undefined
-    const takesText = items && (typesOf(items).has('string') || enumOf(items))
+    const takesText = items && (listTypes(items).has('string') || readEnum(items))
     if (wanted.has('array') && takesText) return [coerceValue(text, items)]
   }
-  // A text may stay one where texts are welcome; a glob that is the JSON of a list would match no path.
+  // A text stays where texts are allowed. Only a glob that is a JSON list is parsed, because it would match no path.
   const isList = wanted.has('array') && schema['format'] === 'workspace-glob' && /^\s*\["/.test(text)
-  return isList ? (jsonOf(text, new Set(['array'])) ?? text) : text
+  return isList ? (parseJson(text, new Set(['array'])) ?? text) : text
 }
 
-function jsonOf(text: string, wanted: ReadonlySet<string>): unknown {
+function parseJson(text: string, wanted: ReadonlySet<string>): unknown {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -158,10 +158,13 @@ function jsonOf(text: string, wanted: ReadonlySet<string>): unknown {
   return wanted.has(type) || (type === 'number' && wanted.has('integer')) ? value : undefined
 }
 
-const enumOf = (schema: Schema): unknown[] | undefined => schema['enum'] as unknown[] | undefined
+const readEnum = (schema: Schema): unknown[] | undefined => schema['enum'] as unknown[] | undefined
 
-/** Lowers numbers to their maximum, each with a notice, and fills in defaults. Throws VT_INPUT_TOO_LARGE for texts beyond `x-max-bytes`. */
-export function limit(declared: JsonObject, shape: InputShape): { input: JsonObject; notices: Notice[] } {
+/**
+ * Lowers numbers to their maximum, each with a notice, and fills in defaults. Throws VT_INPUT_TOO_LARGE for texts
+ * beyond `x-max-bytes`.
+ */
+export function applyLimits(declared: JsonObject, shape: InputShape): { input: JsonObject; notices: Notice[] } {
   const input = { ...declared }
   const notices: Notice[] = []
   for (const [name, maximum] of shape.maxima) {
@@ -170,7 +173,7 @@ export function limit(declared: JsonObject, shape: InputShape): { input: JsonObj
     input[name] = maximum
     notices.push({
       code: 'VT_INPUT_CAPPED',
-      message: texts('VT_INPUT_CAPPED', { field: name, value, maximum })!.message,
+      message: renderTexts('VT_INPUT_CAPPED', { field: name, value, maximum })!.message,
     })
   }
   for (const [name, most] of shape.sizes) {
@@ -198,12 +201,12 @@ export function confine(input: JsonObject, shape: InputShape, workspace: Workspa
   return result
 }
 
-/** Keeps a glob unchanged; its literal part may not lead out, and its braces and `**` are bounded. */
+/** Checks a glob and returns it unchanged: its literal part may not lead out, and its braces and `**` are limited. */
 function confineGlob(glob: string, name: string, workspace: Workspace): string {
   const body = glob.replace(/^!/, '')
   const refuse = (why: string) =>
     problem('VT_INPUT_INVALID', { problem: `'${name}' ${JSON.stringify(glob.slice(0, 80))} ${why}.` })
-  if (body.includes('\0') || body.length > 4096) throw refuse('is no glob')
+  if (body.includes('\0') || body.length > 4096) throw refuse('is not a glob')
   if (body.split('/').includes('..')) throw problem('VT_PATH_OUTSIDE', { path: glob })
   if (body.startsWith('/') && body.slice(1).includes('/'))
     workspace.normalize(body.slice(1).replace(/[*?[{].*$/s, '') || '.')
@@ -211,7 +214,7 @@ function confineGlob(glob: string, name: string, workspace: Workspace): string {
   let choices = 1
   for (const group of body.match(/\{[^{}]*\}/g) ?? []) choices *= group.split(',').length
   if (choices > 1000) throw refuse('expands to more than 1,000 alternatives')
-  // Braces in each other make a pattern that no engine takes.
-  if (/(?:\{[^{}]*){64}/.test(body)) throw refuse('has braces 64 levels deep or more in each other')
+  // No engine accepts braces nested this deep.
+  if (/(?:\{[^{}]*){64}/.test(body)) throw refuse('nests braces 64 levels deep or more')
   return glob
 }

@@ -1,32 +1,32 @@
 import { resolve } from 'node:path'
 import type { Contribution, ToolInfo } from '../shapes/index.js'
-import { moduleOf, userOf } from '../system/index.js'
-import { findRoot, homeOf, modeOfCall, surrounded } from '../config/index.js'
-import { readRequest, speak, wordsFor, type CallArguments } from '../input/index.js'
+import { findModulePath, resolveUserFolder } from '../system/index.js'
+import { findRoot, resolveHome, resolveCallMode, resolveEnvironment } from '../config/index.js'
+import { readRequest, renderTemplate, createVocabulary, type CallArguments } from '../input/index.js'
 import { listTools, type Reader, type Registry } from '../registry/index.js'
-import { withSkills } from '../skills/index.js'
+import { addSkillCatalogue } from '../skills/index.js'
 import { openWorkspace } from '../workspace/index.js'
 import type { Generation } from '../generation/index.js'
-import { complete, offersOf, providersOf } from '../calls/index.js'
+import { complete, listOffers, listProviders } from '../calls/index.js'
 import {
-  begin,
+  startKernel,
   close,
-  diagnosticsOf,
+  listDiagnostics,
   endSession,
   prepare,
-  prepareOnceLoaded,
+  prepareAfterLoading,
   reload,
-  settle,
-  type Running,
-} from './running.js'
+  runDeferredWork,
+  type KernelState,
+} from './kernel_state.js'
 import type { CallOptions, Kernel, KernelInspection, KernelOptions, SurfaceMain } from '../contract/index.js'
 
-/** A kernel on one workspace. Throws VT_CONFIG_* when a readable settings file has a fault. */
+/** Opens a kernel on one workspace. Throws VT_CONFIG_* when a readable settings file has a fault. */
 export async function createKernel(given: KernelOptions = {}): Promise<Kernel> {
-  const [options, home, user] = [surrounded(given), homeOf(given), userOf(given)]
+  const [options, home, user] = [resolveEnvironment(given), resolveHome(given), resolveUserFolder(given)]
   const folder = options.workspace ? resolve(options.workspace) : findRoot(process.cwd(), home)
   const workspace = openWorkspace(folder, { home, user })
-  const running = await begin(options, workspace)
+  const running = await startKernel(options, workspace)
   const current = (): Generation => running.generation
   return {
     workspace: workspace.root,
@@ -36,71 +36,71 @@ export async function createKernel(given: KernelOptions = {}): Promise<Kernel> {
     },
     call(...call: CallArguments<CallOptions>) {
       const request = readRequest(...call)
-      const { generation, settling, caller } = running
-      if (generation.later.length === 0 && !settling) return caller.call(request)
+      const { generation, deferredWork, callRunner } = running
+      if (generation.later.length === 0 && !deferredWork) return callRunner.call(request)
       const { signal, cancel } = request.options ?? {}
-      const prepared = prepareOnceLoaded(running, request, signal ?? cancel?.signal)
-      return prepared.then((prepared) => caller.call({ ...request, prepared }))
+      const prepared = prepareAfterLoading(running, request, signal ?? cancel?.signal)
+      return prepared.then((prepared) => callRunner.call({ ...request, prepared }))
     },
     resolve: (tool, sent) => prepare(running, { tool, sent }),
-    explain: (...call: CallArguments<CallOptions>) => running.caller.explain(readRequest(...call)),
+    explain: (...call: CallArguments<CallOptions>) => running.callRunner.explain(readRequest(...call)),
     list: () => current().services.host.slots(),
-    describe: (name) => described(current(), name),
+    describe: (name) => describeTool(current(), name),
     tools({ audience, only: tools, mode, lean = false, splitReads = false } = {}) {
-      const only = [...(running.surroundings.only ?? []), ...(tools ? [{ tools }] : [])]
+      const only = [...(running.sources.only ?? []), ...(tools ? [{ tools }] : [])]
       const asked = { ...(only.length > 0 && { only }), ...(splitReads && { splitReads }), ...(mode && { mode }) }
       const reader: Reader = { ...(audience !== undefined && { audiences: [audience] }), ...asked }
       const skills = current()
         .skills()
         .catalogue.some(({ layer }) => layer !== 'builtin')
       const listed = listTools(current().registry, { ...reader, lean, skills })
-      return listed.flatMap((tool) => shown(current(), tool, reader) ?? [])
+      return listed.flatMap((tool) => renderTool(current(), tool, reader) ?? [])
     },
-    diagnostics: () => diagnosticsOf(running),
+    diagnostics: () => listDiagnostics(running),
     reload: () => reload(running),
     endSession: (id) => endSession(running, id),
     close: () => close(running),
   }
 }
 
-function createInspection(running: Running, home: string): KernelInspection {
-  const { options, surroundings } = running
+function createInspection(running: KernelState, home: string): KernelInspection {
+  const { options, sources } = running
   const current = (): Generation => running.generation
   return {
     home,
-    env: surroundings.options.env ?? process.env,
-    foreign: running.workspace.quarantined,
+    env: sources.options.env ?? process.env,
+    quarantined: running.workspace.quarantined,
     get hooks() {
       return current().hooks
     },
     get generation() {
       return current().number
     },
-    resolveMode: (asked) => modeOfCall(current().settings, asked),
+    resolveMode: (asked) => resolveCallMode(current().settings, asked),
     renderText: (text, how) =>
-      speak(
+      renderTemplate(
         text,
-        wordsFor(current().registry, undefined, {
+        createVocabulary(current().registry, undefined, {
           ...how,
-          only: surroundings.only,
+          only: sources.only,
         }),
       ),
     contributions: () => current().registry.infos,
     plugins: () => [...current().plugins],
-    offers: (kind) => offersOf(current().registry, kind),
-    providers: () => providersOf(current()),
+    offers: (kind) => listOffers(current().registry, kind),
+    providers: () => listProviders(current()),
     complete: (slot, argument, value, session = 'main') => complete(current(), slot, argument, value, session),
     origins: () => current().origins,
     skills: (how) => current().skills(how),
-    loadDeferred: () => settle(running),
-    loadSurface: (verb) => surfaceOf(current(), verb),
+    loadDeferred: () => runDeferredWork(running),
+    loadSurface: (verb) => loadSurfaceMain(current(), verb),
     async loadModules(plugin) {
       await loadAll(current(), plugin)
-      return diagnosticsOf(running)
+      return listDiagnostics(running)
     },
     watchedFiles: () => current().watched,
-    onReload: (run) => subscribed(running.listeners, run),
-    onChange: (run) => subscribed(running.watchers, run),
+    onReload: (run) => subscribe(running.listeners, run),
+    onChange: (run) => subscribe(running.watchers, run),
     openSibling: (root, how) =>
       createKernel({
         ...options,
@@ -110,23 +110,25 @@ function createInspection(running: Running, home: string): KernelInspection {
   }
 }
 
-function described(generation: Generation, name: string): ReturnType<Kernel['describe']> {
+function describeTool(generation: Generation, name: string): ReturnType<Kernel['describe']> {
   const tool = generation.services.host.describe(name)
-  return tool && shown(generation, tool)
+  return tool && renderTool(generation, tool)
 }
 
-/** A tool in the form for a model, which is told of no other that it does not have. */
-function shown(generation: Generation, tool: ToolInfo, reader: Reader = {}): ToolInfo | undefined {
-  const words = wordsFor(generation.registry, undefined, reader)
-  return withSkills({ ...tool, description: speak(tool.description, words) }, generation, (text) => speak(text, words))
+/** Renders a tool for a model; its texts name no tool that the reader does not have. */
+function renderTool(generation: Generation, tool: ToolInfo, reader: Reader = {}): ToolInfo | undefined {
+  const words = createVocabulary(generation.registry, undefined, reader)
+  return addSkillCatalogue({ ...tool, description: renderTemplate(tool.description, words) }, generation, (text) =>
+    renderTemplate(text, words),
+  )
 }
 
-async function surfaceOf({ registry, loader }: Generation, verb: string): Promise<SurfaceMain | undefined> {
+async function loadSurfaceMain({ registry, loader }: Generation, verb: string): Promise<SurfaceMain | undefined> {
   const contribution = registry.surfaces.get(verb)
   return contribution && ((await loader.load(contribution)) as SurfaceMain)
 }
 
-const everything = ({ slots, policies, compactors, surfaces, adapters, providers }: Registry): Contribution[] =>
+const listContributions = ({ slots, policies, compactors, surfaces, adapters, providers }: Registry): Contribution[] =>
   [
     [...slots.values()].flatMap(({ chain }) => chain),
     policies,
@@ -137,15 +139,15 @@ const everything = ({ slots, policies, compactors, surfaces, adapters, providers
 /** Loads every module, or those of one plugin, so that their faults are reported. */
 async function loadAll({ registry, loader }: Generation, plugin: string | undefined): Promise<void> {
   // A contribution of data alone has nothing to load.
-  const loadable = everything(registry).filter(
-    ({ manifest }) => !(manifest.alias || manifest.provider) || moduleOf(manifest) !== undefined,
+  const loadable = listContributions(registry).filter(
+    ({ manifest }) => !(manifest.alias || manifest.provider) || findModulePath(manifest) !== undefined,
   )
   const asked = loadable.filter((one) => plugin === undefined || one.plugin === plugin || one.id === plugin)
   await Promise.allSettled(asked.map(loader.load))
 }
 
 /** Adds a listener; the returned function removes it. */
-function subscribed<T>(all: Set<T>, one: T): () => void {
+function subscribe<T>(all: Set<T>, one: T): () => void {
   all.add(one)
   return () => all.delete(one)
 }

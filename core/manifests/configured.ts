@@ -2,17 +2,17 @@ import { dirname, isAbsolute } from 'node:path'
 import type { Contribution, JsonObject, Settings } from '../shapes/index.js'
 import type { Origin } from '../config/index.js'
 
-/** Of an adapter: the map in the settings whose entries count as manifests with its key, `{ [key]: { [as]: entry } }`. */
+/** Declares, for an adapter, the map in the settings whose entries become manifests `{ [key]: { [as]: entry } }`. */
 export interface ConfiguredEntries {
-  /** The block of the settings; with `enabled: false` in it nothing counts. */
+  /** The block of the settings; `enabled: false` in it disables the map. */
   settings: string
   /** The property of the block that holds the map. */
   entries: string
   as: string
 }
 
-/** What adapters find in the settings, each entry as if a manifest brought it. An adapter of a workspace finds nothing. */
-export function configuredContributions(
+/** Returns the entries of the settings that adapters turn into manifests. An adapter of a workspace gets none. */
+export function findConfiguredContributions(
   adapters: readonly Contribution[],
   loaded: { settings: Settings; readonly origins: readonly Origin[] },
   workspace: string,
@@ -22,18 +22,18 @@ export function configuredContributions(
     const place = manifest['configured'] as ConfiguredEntries | undefined
     if (!place || layer === 'workspace') return []
     const { enabled = true, [place.entries]: entries = {} } = (blocks[place.settings] ?? {}) as JsonObject
-    // Of an entry that a workspace brings unasked only its name is left, and that is told where it was withheld.
+    // A withheld entry of a workspace is empty except for its name, and was reported where it was withheld.
     const known = Object.entries(entries as Record<string, JsonObject>).filter(
       ([, entry]) => enabled && Object.keys(entry).length > 0,
     )
     const path = `${place.settings}.${place.entries}`
     return known.map(([name, entry]) =>
-      contributionOf(name, { [manifest.key!]: { [place.as]: entry } }, `${path}.${name}`, loaded.origins, workspace),
+      toContribution(name, { [manifest.key!]: { [place.as]: entry } }, `${path}.${name}`, loaded.origins, workspace),
     )
   })
 }
 
-function contributionOf(
+function toContribution(
   name: string,
   data: JsonObject,
   place: string,
@@ -53,6 +53,6 @@ function contributionOf(
     file,
     root,
     manifest: { name, ...data },
-    said: true,
+    fromSettings: true,
   }
 }

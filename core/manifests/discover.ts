@@ -3,7 +3,7 @@ import { toText } from '../text/index.js'
 import {
   isObject,
   problem,
-  report,
+  createDiagnostic,
   type Contribution,
   type ContributionInfo,
   type Diagnostic,
@@ -15,66 +15,66 @@ import {
   type PluginFolder,
   type State,
 } from '../shapes/index.js'
-import { dataFolder, importOwn, version } from '../system/index.js'
-import { openShelf, realPaths, type ParseCache } from '../documents/index.js'
+import { resolveDataFolder, importProgramModule, version } from '../system/index.js'
+import { openParseCache, createRealPathResolver, type ParseCache } from '../documents/index.js'
 import type { PackageSkills } from '../skills/index.js'
 import { readCatalogue } from './catalogue.js'
 import {
-  filesOf,
-  manifestLocations,
+  listSourceFiles,
+  findManifestLocations,
   precedence,
   type DiscoverOptions,
   type ManifestLocations,
   type Removal,
   type ManifestSource,
 } from './locations.js'
-import { known, manifestFiles, readHooks, readManifest, type ManifestReading } from './read.js'
-import { fitsProgram, missingRequirements, orphans, type RequirementScope } from './requires.js'
+import { toReading, listManifestFiles, readHooks, readManifest, type ManifestReading } from './read.js'
+import { isCompatible, findMissingRequirements, findOrphans, type RequirementScope } from './requirements.js'
 import type { PackageReader } from './types.js'
 
 export interface Discovery {
   contributions: Contribution[]
-  /** What was found and is not used: `invalid` or `inactive`. */
+  /** Unused manifests: `invalid` or `inactive`. */
   invalid: ContributionInfo[]
   diagnostics: Diagnostic[]
   /** Packages of other programs, which may hold skills and nothing else. */
   packages: PluginRoot[]
-  /** Every folder of a plugin that was found, whatever became of what it holds. */
+  /** Every folder of a plugin that was found, usable or not. */
   plugins: PluginFolder[]
-  /** Every file and folder that was looked at, there or not. */
-  looked: string[]
+  /** Every file and folder that was searched for, present or not. */
+  searchedPaths: string[]
 }
 export interface PluginRoot extends Omit<PluginFolder, 'format'> {
-  /** Of a package whose reader knows where its skills lie. */
+  /** Present for a package whose reader knows the location of its skills. */
   skills?: () => PackageSkills
 }
 
 const MAX_MANIFESTS = 500
 
 /**
- * Finds every manifest in the places where they may lie, in their order, and reads it. One bad file never stops the others.
- * Throws VT_RELOAD_REFUSED when an entry marked `required` is not complete.
+ * Finds and reads every manifest of all locations, in their order. A bad file never stops the others. Throws
+ * VT_RELOAD_REFUSED when an entry marked `required` is incomplete.
  */
 export async function discoverManifests(options: DiscoverOptions): Promise<Discovery> {
-  const found = await readPlaces(manifestLocations(options), options)
-  await setAsideUnfit(found, options)
+  const found = await readSources(findManifestLocations(options), options)
+  await removeUnfit(found, options)
   return found
 }
 
-type Reader = Pick<DiscoverOptions, 'workspace' | 'home' | 'env'> & {
-  /** Keys that adapters elsewhere serve. */
+type ReadOptions = Pick<DiscoverOptions, 'workspace' | 'home' | 'env'> & {
+  /** Keys that other adapters serve. */
   adapters?: readonly string[]
 }
-/** What lies in one source. */
-interface Read {
+/** The manifests of one source. */
+interface SourceReadings {
   source: ManifestSource
   readings: [file: string, reading: ManifestReading][]
 }
-type Declared = Map<string, { manifest: Manifest; layer: Layer; file: string }>
+type DeclaredAdapters = Map<string, { manifest: Manifest; layer: Layer; file: string }>
 
-/** The adapters that are declared, by their key; of two the first counts, and what comes with a workspace is the last. */
-function adaptersIn(read: readonly Read[]): Declared {
-  const declared: Declared = new Map()
+/** Collects the declared adapters by key. The first one counts; adapters of a workspace come last. */
+function collectAdapters(read: readonly SourceReadings[]): DeclaredAdapters {
+  const declared: DeclaredAdapters = new Map()
   for (const { source, readings } of [...read].sort(
     (a, b) => precedence.indexOf(a.source.layer) - precedence.indexOf(b.source.layer),
   )) {
@@ -86,29 +86,29 @@ function adaptersIn(read: readonly Read[]): Declared {
   return declared
 }
 
-/** Reads every manifest of these sources and takes away what is to be taken away. */
-export async function readPlaces(
-  { sources, removals, diagnostics, looked }: ManifestLocations,
-  options: Reader,
+/** Reads every manifest of these sources and removes those that the settings exclude. */
+export async function readSources(
+  { sources, removals, diagnostics, searchedPaths }: ManifestLocations,
+  options: ReadOptions,
 ): Promise<Discovery> {
-  const found: Discovery = { contributions: [], invalid: [], diagnostics, packages: [], plugins: [], looked }
+  const found: Discovery = { contributions: [], invalid: [], diagnostics, packages: [], plugins: [], searchedPaths }
   const files = new Map<string, string>()
-  const shelf = openShelf(options.home, options.workspace)
-  const real = realPaths()
-  const read: Read[] = []
+  const shelf = openParseCache(options.home, options.workspace)
+  const real = createRealPathResolver()
+  const read: SourceReadings[] = []
   for (const place of sources) {
     const source = { ...place, real }
     const { form, plugin: name, root, path, layer } = source
     const isPlugin = form === 'plugin' || (form === 'package' && root === path)
     if (isPlugin) found.plugins.push({ name, root, layer, format: 'vtcode' })
-    const readings: Read['readings'] = []
+    const readings: SourceReadings['readings'] = []
     for await (const one of form === 'package'
-      ? packageReadings(source, found, read, options, shelf)
-      : readingsOf(source, found, shelf))
+      ? readPackageManifests(source, found, read, options, shelf)
+      : readSourceManifests(source, found, shelf))
       readings.push(one)
     read.push({ source, readings })
   }
-  const declared = adaptersIn(read)
+  const declared = collectAdapters(read)
   const others = [
     ...new Set([
       ...[...declared].flatMap(([key, { layer }]) => (layer === 'builtin' ? [] : [key])),
@@ -118,7 +118,7 @@ export async function readPlaces(
   for (const { source, readings } of read) {
     const before = found.invalid.length
     for (const [file, reading] of readings)
-      admit(
+      admitManifest(
         source,
         file,
         others.length > 0 && reading.again ? await reading.again(others) : reading,
@@ -131,29 +131,31 @@ export async function readPlaces(
     }
   }
   shelf?.save()
-  remove(found, removals)
+  removeExcluded(found, removals)
   return found
 }
 
-/** The plugins that take part, each with its folder. */
-export function pluginsOf({ contributions, packages }: Pick<Discovery, 'contributions' | 'packages'>): PluginRoot[] {
+/** Lists the plugins that take part, each with its folder. */
+export function listPlugins({ contributions, packages }: Pick<Discovery, 'contributions' | 'packages'>): PluginRoot[] {
   const plugins = contributions
     .filter(({ plugin, layer, skill }) => plugin !== layer && !skill)
     .map(({ plugin: name, root, layer }) => ({ name, root, layer }))
   return [...new Map([...plugins, ...packages].map((plugin) => [plugin.name, plugin])).values()]
 }
 
-/** What a package of another program brings, as one of our own readers understands it. */
-async function* packageReadings(
+/** Reads the manifests of a package of another program with our reader of its format. */
+async function* readPackageManifests(
   source: ManifestSource,
   found: Discovery,
-  before: readonly Read[],
-  options: Reader,
+  before: readonly SourceReadings[],
+  options: ReadOptions,
   shelf: ParseCache | undefined,
 ): AsyncGenerator<[file: string, reading: ManifestReading]> {
-  const reader = adaptersIn(before).get('package')
+  const reader = collectAdapters(before).get('package')
   if (reader?.layer !== 'builtin') return
-  const { default: readPackage } = (await importOwn(resolve(dirname(reader.file), reader.manifest.module!))) as {
+  const { default: readPackage } = (await importProgramModule(
+    resolve(dirname(reader.file), reader.manifest.module!),
+  )) as {
     default: PackageReader
   }
   const { root, path, plugin, layer, entry } = source
@@ -164,7 +166,7 @@ async function* packageReadings(
     layer,
     workspace,
     env,
-    data: dataFolder({ plugin, layer }, home, workspace),
+    data: resolveDataFolder({ plugin, layer }, home, workspace),
     options: (entry?.options ?? {}) as JsonObject,
   }
   const {
@@ -180,21 +182,21 @@ async function* packageReadings(
   if (folder?.root === path) found.plugins[found.plugins.length - 1] = { ...folder, format }
   if (usable && root === path) found.packages.push({ name: plugin, root, layer, ...(skills && { skills }) })
   for (const { file, manifest, read } of manifests.slice(0, MAX_MANIFESTS))
-    yield [file, { ...known(manifest), ...(read !== undefined && { read }) }]
-  if (manifests.length > MAX_MANIFESTS) found.diagnostics.push(tooMany(root, manifests.length))
-  if (usable && native) yield* nativeReadings(source, native, shelf)
+    yield [file, { ...toReading(manifest), ...(read !== undefined && { read }) }]
+  if (manifests.length > MAX_MANIFESTS) found.diagnostics.push(createLimitDiagnostic(root, manifests.length))
+  if (usable && native) yield* readNativeManifests(source, native, shelf)
 }
 
-/** What a package brings for this program, in our own form; what it says of all of them holds where they say nothing. */
-type Native = NonNullable<ReturnType<PackageReader>['native']>
-async function* nativeReadings(
+/** Reads the manifests that a package has for this program, and fills in values of the package where they have none. */
+type NativeManifests = NonNullable<ReturnType<PackageReader>['native']>
+async function* readNativeManifests(
   source: ManifestSource,
-  { folder, vtcode, options }: Native,
+  { folder, vtcode, options }: NativeManifests,
   shelf: ParseCache | undefined,
 ): AsyncGenerator<[file: string, reading: ManifestReading]> {
-  const completed = ({ manifest, again, ...reading }: ManifestReading): ManifestReading => {
+  const addPackageValues = ({ manifest, again, ...reading }: ManifestReading): ManifestReading => {
     const own = Object.hasOwn(options, reading.name) && { options: options[reading.name]! }
-    const later = again && { again: async (keys: readonly string[]) => completed(await again(keys)) }
+    const later = again && { again: async (keys: readonly string[]) => addPackageValues(await again(keys)) }
     return {
       ...reading,
       ...own,
@@ -202,49 +204,54 @@ async function* nativeReadings(
       ...(manifest && { manifest: vtcode === undefined ? manifest : { vtcode, ...manifest } }),
     }
   }
-  for (const name of manifestFiles(folder)) {
+  for (const name of listManifestFiles(folder)) {
     const file = join(folder, name)
-    yield [file, completed(await (name === 'hooks.json' ? readHooks(file, source) : readManifest(file, source, shelf)))]
+    yield [
+      file,
+      addPackageValues(await (name === 'hooks.json' ? readHooks(file, source) : readManifest(file, source, shelf))),
+    ]
   }
 }
 
-/** The manifests of a source. Those of the program come checked from the catalogue that the build wrote. */
-async function* readingsOf(
+/** Reads the manifests of a source. Those of the program were checked by the build. */
+async function* readSourceManifests(
   source: ManifestSource,
   { diagnostics }: Discovery,
   shelf: ParseCache | undefined,
 ): AsyncGenerator<[file: string, reading: ManifestReading]> {
   const catalogue = source.form === 'builtin' ? readCatalogue(join(source.path, '_catalogue.json')) : undefined
   if (catalogue) {
-    // The build wrote plain paths: a hundred times `join` is a tenth of a start.
-    for (const { file, manifest } of catalogue) yield [`${source.path}/${file}`, known(manifest)]
+    // The paths of the build need no `join`, which would take a tenth of the start.
+    for (const { file, manifest } of catalogue) yield [`${source.path}/${file}`, toReading(manifest)]
     return
   }
-  const files = filesOf(source, diagnostics)
+  const files = listSourceFiles(source, diagnostics)
   if (files.length > MAX_MANIFESTS) {
-    diagnostics.push(tooMany(source.path, files.length))
+    diagnostics.push(createLimitDiagnostic(source.path, files.length))
   }
   const hooks = source.form === 'plugin' ? join(source.path, 'vtcode/hooks.json') : undefined
   for (const file of files.slice(0, MAX_MANIFESTS))
     yield [file, await (file === hooks ? readHooks(file, source) : readManifest(file, source, shelf))]
 }
 
-const tooMany = (path: string, count: number): Diagnostic =>
-  report('VT_MANIFEST_LIMIT', { problem: `${path} brings ${count} manifests; the first ${MAX_MANIFESTS} are read.` }, [
-    path,
-  ])
+const createLimitDiagnostic = (path: string, count: number): Diagnostic =>
+  createDiagnostic(
+    'VT_MANIFEST_LIMIT',
+    { problem: `${path} has ${count} manifests; only the first ${MAX_MANIFESTS} are read.` },
+    [path],
+  )
 
-function admit(
+function admitManifest(
   source: ManifestSource,
   file: string,
   reading: ManifestReading,
-  { files, declared }: { files: Map<string, string>; declared: Declared },
+  { files, declared }: { files: Map<string, string>; declared: DeclaredAdapters },
   found: Discovery,
 ): void {
   const { layer, root, plugin, entry } = source
   const { manifest, name, kind, slot, stage, diagnostics } = reading
   const served =
-    manifest && kind === 'action' && bringsSlots(manifest, declared)
+    manifest && kind === 'action' && isExpandable(manifest, declared)
       ? {}
       : { ...(slot && { slot }), ...(stage && { stage }) }
   const id = `${plugin}:${name}`
@@ -253,10 +260,10 @@ function admit(
   found.diagnostics.push(...diagnostics)
   if (!manifest) put('invalid', diagnostics[0]?.message ?? '')
   else if (source.form === 'skill' && kind !== 'action' && kind !== 'policy')
-    put('inactive', `a skill brings actions and policies, no ${kind}`)
-  else if (!chosen(id, entry)) put('inactive', `left out by \`only\` or \`except\` of ${entry!.from}`)
+    put('inactive', `a skill may have actions and policies, but no ${kind}`)
+  else if (!isSelected(id, entry)) put('inactive', `excluded by \`only\` or \`except\` of ${entry!.from}`)
   else if (earlier !== undefined) {
-    const duplicate = report(
+    const duplicate = createDiagnostic(
       'VT_MANIFEST_DUPLICATE',
       { plugin, name, files: [earlier, file].map((one) => relative(root, one)).join(' and ') },
       [earlier, file],
@@ -270,7 +277,7 @@ function admit(
     }
     const isolate = entry?.isolate && layer !== 'workspace' && { isolate: entry.isolate }
     const skill = source.form === 'skill' && { skill: true as const }
-    const read = reading.read !== undefined && { read: reading.read }
+    const manifestHash = reading.read !== undefined && { manifestHash: reading.read }
     found.contributions.push({
       id,
       name,
@@ -284,13 +291,16 @@ function admit(
       ...served,
       ...options,
       ...isolate,
-      ...read,
+      ...manifestHash,
     })
   }
 }
 
-/** A whole server, say, instead of one of its tools; or one of them whose input only the server knows. */
-function bringsSlots(manifest: Manifest, declared: Declared): boolean {
+/**
+ * Returns whether an adapter makes several slots of a manifest: for example a whole server, or one tool whose input
+ * only the server knows.
+ */
+function isExpandable(manifest: Manifest, declared: DeclaredAdapters): boolean {
   for (const [key, { manifest: adapter }] of declared) {
     const value = manifest[key]
     if (!adapter.expands || value === undefined) continue
@@ -300,15 +310,16 @@ function bringsSlots(manifest: Manifest, declared: Declared): boolean {
   return false
 }
 
-function infoOf({ id, kind, layer, file, slot, stage }: Contribution, state: State, reason: string): ContributionInfo {
+function toInfo({ id, kind, layer, file, slot, stage }: Contribution, state: State, reason: string): ContributionInfo {
   return { id, kind, layer, file, state, reason, ...(slot && { slot }), ...(stage && { stage }) }
 }
 
-const chosen = (id: string, entry: ManifestEntry = { from: '' }): boolean =>
-  (entry.only?.some((pattern) => fits(pattern, id)) ?? true) && !entry.except?.some((pattern) => fits(pattern, id))
+const isSelected = (id: string, entry: ManifestEntry = { from: '' }): boolean =>
+  (entry.only?.some((pattern) => isMatch(pattern, id)) ?? true) &&
+  !entry.except?.some((pattern) => isMatch(pattern, id))
 
-/** Does an id fit a pattern in which `*` stands for any text? Takes linear time, whatever the pattern. */
-function fits(pattern: string, id: string): boolean {
+/** Returns whether an id matches a pattern in which `*` is any text. Takes linear time for every pattern. */
+function isMatch(pattern: string, id: string): boolean {
   const [head, ...rest] = pattern.split('*') as [string, ...string[]]
   const tail = rest.pop()
   if (tail === undefined) return pattern === id
@@ -322,53 +333,60 @@ function fits(pattern: string, id: string): boolean {
   return id.length - tail.length >= at && id.endsWith(tail)
 }
 
-/** Sets aside what is made for another program version or requires what is not here. For a policy that is a fault. */
-export async function setAsideUnfit(found: Discovery, surroundings: RequirementScope): Promise<void> {
+/**
+ * Removes contributions that need another program version or something that is missing here. A policy then counts as
+ * invalid.
+ */
+export async function removeUnfit(found: Discovery, surroundings: RequirementScope): Promise<void> {
   const refuse = (one: Contribution, remark: Diagnostic) => {
     found.contributions = found.contributions.filter((other) => other !== one)
     found.diagnostics.push(remark)
-    found.invalid.push(infoOf(one, one.kind === 'policy' ? 'invalid' : 'inactive', remark.message))
+    found.invalid.push(toInfo(one, one.kind === 'policy' ? 'invalid' : 'inactive', remark.message))
   }
   const lacks = (one: Contribution, needs: string[]) =>
-    refuse(one, report('VT_PLUGIN_REQUIRES', { id: one.id, needs: needs.join(', ') }, [one.file], 'warning'))
+    refuse(one, createDiagnostic('VT_PLUGIN_REQUIRES', { id: one.id, needs: needs.join(', ') }, [one.file], 'warning'))
   for (const one of found.contributions) {
     const { id, file, manifest } = one
-    const needs = manifest['requires'] ? await missingRequirements(manifest, surroundings) : []
+    const needs = manifest['requires'] ? await findMissingRequirements(manifest, surroundings) : []
     const engine = { id, range: toText(manifest['vtcode']), version }
     if (needs.length > 0) lacks(one, needs)
-    else if (!(await fitsProgram(manifest))) refuse(one, report('VT_PLUGIN_ENGINE', engine, [file], 'warning'))
+    else if (!(await isCompatible(manifest)))
+      refuse(one, createDiagnostic('VT_PLUGIN_ENGINE', engine, [file], 'warning'))
   }
-  for (const [one, names] of orphans(found.contributions))
+  for (const [one, names] of findOrphans(found.contributions))
     lacks(
       one,
       names.map((name) => `the plugin ${name}`),
     )
 }
 
-/** What a workspace may take away of others: tools. What judges, shortens, blots out, serves others or is a face of the program stays. */
-const tools: readonly Kind[] = ['action', 'resource', 'prompt']
+/** Kinds that a workspace may remove from other layers. Policies, compactors, adapters, providers and surfaces stay. */
+const REMOVABLE_KINDS: readonly Kind[] = ['action', 'resource', 'prompt']
 
-/** Takes away what the settings exclude; a workspace takes away tools only, and no override of the user. What stays all the same is told. */
-function remove(found: Discovery, removals: Removal[]): void {
+/**
+ * Removes what the settings exclude. A workspace removes tools only, and no override of the user; a diagnostic reports
+ * what it could not remove.
+ */
+function removeExcluded(found: Discovery, removals: Removal[]): void {
   const kept = new Map<string, { patterns: Set<string>; ids: Set<string> }>()
   found.contributions = found.contributions.filter((contribution) => {
     const { id, kind, layer, stage } = contribution
-    const guarded = layer !== 'workspace' && (!tools.includes(kind) || stage === 'override')
-    const fitting = removals.filter(({ pattern }) => fits(pattern, id))
+    const guarded = layer !== 'workspace' && (!REMOVABLE_KINDS.includes(kind) || stage === 'override')
+    const fitting = removals.filter(({ pattern }) => isMatch(pattern, id))
     const removal = fitting.find((one) => !(one.layer === 'workspace' && guarded))
     for (const { pattern, file } of removal ? [] : fitting) {
       const { patterns, ids } = kept.get(file) ?? { patterns: new Set(), ids: new Set() }
       kept.set(file, { patterns: patterns.add(pattern), ids: ids.add(id) })
     }
     if (removal)
-      found.invalid.push(infoOf(contribution, 'inactive', `taken away by '${removal.pattern}' in the settings`))
+      found.invalid.push(toInfo(contribution, 'inactive', `excluded by '${removal.pattern}' in the settings`))
     return !removal
   })
   for (const [file, { patterns, ids }] of kept) {
     found.diagnostics.push(
-      report(
+      createDiagnostic(
         'VT_PLUGIN_KEPT',
-        { patterns: firstOf([...patterns].map((one) => `'${one}'`)), ids: firstOf([...ids]) },
+        { patterns: abbreviateList([...patterns].map((one) => `'${one}'`)), ids: abbreviateList([...ids]) },
         [file],
         'warning',
       ),
@@ -376,5 +394,5 @@ function remove(found: Discovery, removals: Removal[]): void {
   }
 }
 
-const firstOf = (names: readonly string[]): string =>
+const abbreviateList = (names: readonly string[]): string =>
   names.length > 4 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ')

@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
 import type { Contribution, ContributionInfo, Diagnostic, Layer, PluginFolder } from '../shapes/index.js'
 import { findSkills, type PackageAgent, type Skill } from '../skills/index.js'
-import { pluginsOf, readPlaces, setAsideUnfit } from './discover.js'
-import { builtinSource, serverSource, sourceAt } from './locations.js'
+import { listPlugins, readSources, removeUnfit } from './discover.js'
+import { builtinSource, createServerSource, createSource } from './locations.js'
 
 /** The content of a folder, read as a plugin. */
 export interface Inspection extends Omit<PluginFolder, 'layer'> {
@@ -11,7 +11,7 @@ export interface Inspection extends Omit<PluginFolder, 'layer'> {
   invalid: ContributionInfo[]
   diagnostics: Diagnostic[]
   skills: Skill[]
-  /** Of a package: files that tell every model of it, and agents that it defines. */
+  /** For a package: files with instructions for every model, and agents that it defines. */
   instructions: string[]
   agents: PackageAgent[]
 }
@@ -25,23 +25,26 @@ export interface InspectOptions {
 
 const forms: Partial<Record<string, string>> = { file: 'manifest', package: 'MCP servers' }
 
-/** Reads a folder, or one file, as if it were installed under this name in this layer; nothing of it runs. Throws system errors. */
+/**
+ * Reads a folder or file as if it were installed with this name and layer. Runs no code of it. Throws system errors.
+ */
 export async function inspect(
   path: string,
   options: InspectOptions,
   { name, layer = 'user' }: { name?: string; layer?: Layer } = {},
 ): Promise<Inspection> {
-  const servers = serverSource(options.workspace)
-  const source = path === servers.path ? servers : sourceAt(path, layer)
+  const servers = createServerSource(options.workspace)
+  const source = path === servers.path ? servers : createSource(path, layer)
   if (name !== undefined && source.plugin !== source.layer) source.plugin = name
-  // Our own manifests name the readers of foreign packages.
-  const found = await readPlaces(
-    { sources: [builtinSource, source], removals: [], diagnostics: [], looked: [] },
+  // Our own manifests declare the readers of foreign packages.
+  const found = await readSources(
+    { sources: [builtinSource, source], removals: [], diagnostics: [], searchedPaths: [] },
     options,
   )
-  // Missing requirements become diagnostics; the contributions are shown all the same.
-  await setAsideUnfit({ ...found, invalid: [] }, options)
-  const ours = <T extends { layer: string }>(all: readonly T[]): T[] => all.filter((one) => one.layer === source.layer)
+  // Missing requirements become diagnostics; the contributions are listed all the same.
+  await removeUnfit({ ...found, invalid: [] }, options)
+  const filterLayer = <T extends { layer: string }>(all: readonly T[]): T[] =>
+    all.filter((one) => one.layer === source.layer)
   const { root, plugin } = source
   const format = found.plugins.at(-1)?.format ?? forms[source.form] ?? 'manifests'
   const settings = {
@@ -57,9 +60,9 @@ export async function inspect(
     ...options,
     cwd: options.workspace,
     user: options.home,
-    plugins: ours(pluginsOf(found)),
+    plugins: filterLayer(listPlugins(found)),
     settings,
-    declaredBy: () => undefined,
+    findOrigin: () => undefined,
     trusted: () => false,
   })
   const of = <T extends { plugin: string }>(all: readonly T[]): T[] => all.filter((one) => one.plugin === plugin)
@@ -68,15 +71,15 @@ export async function inspect(
     ...found.diagnostics,
     ...skills.diagnostics.filter(({ files }) => files.some((file) => file.startsWith(root))),
   ]
-  const beside = { instructions: of(skills.instructions).map(({ file }) => file), agents: of(skills.agents) }
+  const packageContent = { instructions: of(skills.instructions).map(({ file }) => file), agents: of(skills.agents) }
   return {
     name: plugin === source.layer ? basename(source.path) : plugin,
     root,
     format,
-    contributions: ours(found.contributions),
-    invalid: ours(found.invalid),
+    contributions: filterLayer(found.contributions),
+    invalid: filterLayer(found.invalid),
     diagnostics,
     skills: own,
-    ...beside,
+    ...packageContent,
   }
 }

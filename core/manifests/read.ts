@@ -1,11 +1,11 @@
 import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, extname, isAbsolute, join, resolve, win32 } from 'node:path'
 import {
-  definedOnly,
-  fromError,
+  omitUndefined,
+  toDiagnostic,
   isObject,
   problem,
-  report,
+  createDiagnostic,
   VtError,
   type Code,
   type Diagnostic,
@@ -17,41 +17,41 @@ import {
   type Values,
 } from '../shapes/index.js'
 import { toText } from '../text/index.js'
-import { byBytes, inside, moduleOf } from '../system/index.js'
+import { compareBytes, isInside, findModulePath } from '../system/index.js'
 import {
   sanitize,
   loadDocument,
-  loadOpened,
+  parseDocument,
   readBytes,
-  type Data,
+  type ParsedDocument,
   type RealPath,
   type ParseCache,
 } from '../documents/index.js'
-import { conform, keysOf } from '../schema/index.js'
-import { fileHash } from '../trust/index.js'
-import { findKeyConflicts, findSchemaFaults, inOurWords, keysFor, manifestVersion } from './form.js'
+import { checkContract, keysByKind } from '../schema/index.js'
+import { hashContent } from '../trust/index.js'
+import { findKeyConflicts, findSchemaFaults, toSchemaForm, listKeys, readManifestVersion } from './form.js'
 
-/** The result of one manifest file; without `manifest` it is invalid and `diagnostics` say why. */
+/** The result of one manifest file; without `manifest` it is invalid and `diagnostics` have the reasons. */
 export interface ManifestReading {
   manifest?: Manifest
-  /** The name it has, or would have. */
+  /** The declared name, or the one derived from the file. */
   name: string
   kind: Kind | 'unknown'
   slot?: string
   stage?: Stage
-  /** Values for its options, where the package that brings it says some. */
+  /** Values for its options, from the package that contains it. */
   options?: JsonObject
   diagnostics: Diagnostic[]
-  /** The hash of the bytes that it was read from. */
+  /** The hash of the bytes that were read. */
   read?: string
-  /** Reads it again with the keys of other adapters, where it has keys that its kind does not know. */
+  /** Reads the file again with the keys of other adapters; present if it has keys that its kind does not know. */
   again?: (adapters: readonly string[]) => Promise<ManifestReading>
 }
 export interface ManifestPlace {
   layer: Layer
   /** Absolute folder that neither links nor modules may leave. */
   root: string
-  /** Where many files are read together. */
+  /** Cached real paths, where many files are read together. */
   real?: RealPath
 }
 
@@ -62,11 +62,11 @@ export async function readManifest(
   shelf?: ParseCache,
   adapters: readonly string[] = [],
 ): Promise<ManifestReading> {
-  // A file of an unforeseen shape does not keep the other files from being read.
+  // A file that no check expected does not prevent reading the others.
   return parseManifest(file, place, shelf, adapters).catch((error: unknown) => ({
     name: basename(file, extname(file)),
     kind: 'unknown',
-    diagnostics: [fromError(error, file)],
+    diagnostics: [toDiagnostic(error, file)],
   }))
 }
 
@@ -77,29 +77,27 @@ async function parseManifest(
   adapters: readonly string[],
 ): Promise<ManifestReading> {
   const reading: ManifestReading = { name: basename(file, extname(file)), kind: 'unknown', diagnostics: [] }
-  const bytes = readBytes(file, { within: place.root, ...definedOnly({ real: place.real }) })
-  if (place.layer !== 'builtin') reading.read = fileHash(bytes)
-  const checked = shelf?.get(sortOf(file), bytes)
-  if (checked) return placed({ ...known(checked), ...definedOnly({ read: reading.read }) }, file, place)
-  const data = await loadOpened(file, bytes)
+  const bytes = readBytes(file, { within: place.root, ...omitUndefined({ real: place.real }) })
+  if (place.layer !== 'builtin') reading.read = hashContent(bytes)
+  const checked = shelf?.get(detectFormat(file), bytes)
+  if (checked) return checkModule({ ...toReading(checked), ...omitUndefined({ read: reading.read }) }, file, place)
+  const data = await parseDocument(file, bytes)
   const wrong = (code: Code, values: Values, path: (string | number)[]) =>
-    reading.diagnostics.push(report(code, values, [data.at(path)]))
+    reading.diagnostics.push(createDiagnostic(code, values, [data.at(path)]))
 
   const raw = data.value as Manifest | null
   describe(raw, reading)
-  const version = manifestVersion(raw)
+  const version = readManifestVersion(raw)
   if (version !== '1') {
-    wrong(
-      'VT_MANIFEST_INVALID',
-      { problem: `It is made for manifest version ${version}; this program reads version 1.` },
-      ['$schema'],
-    )
+    wrong('VT_MANIFEST_INVALID', { problem: `Manifest version ${version} is not supported. Use version 1.` }, [
+      '$schema',
+    ])
     return reading
   }
-  const keys = keysFor(reading.kind)
+  const keys = listKeys(reading.kind)
   const served = reading.kind === 'action' ? adapters.find((key) => Object.hasOwn(raw!, key)) : undefined
   const faults = [
-    ...conform('manifest.1.json', inOurWords(raw, served), [...keys, ...adapters]),
+    ...checkContract('manifest.1.json', toSchemaForm(raw, served), [...keys, ...adapters]),
     ...findKeyConflicts(raw!, reading.kind, served),
   ]
   for (const { path, problem } of faults) wrong('VT_MANIFEST_INVALID', { problem }, path)
@@ -115,56 +113,58 @@ async function parseManifest(
   }
   if (reading.diagnostics.length > 0) return reading
 
-  // Our own texts have been read by us.
+  // Built-in texts need no sanitizing.
   if (manifest === raw) {
-    // The meaning of a key of an adapter depends on the adapters that are loaded.
-    if (!served) shelf?.put(sortOf(file), bytes, manifest)
+    // The meaning of an adapter's key depends on the loaded adapters, so the result is not cached.
+    if (!served) shelf?.put(detectFormat(file), bytes, manifest)
   } else if (place.layer !== 'builtin')
-    reading.diagnostics.push(report('VT_TEXT_CLEANED', { id: reading.name }, [file], 'warning'))
-  return placed({ ...reading, manifest }, file, place, data)
+    reading.diagnostics.push(createDiagnostic('VT_TEXT_CLEANED', { id: reading.name }, [file], 'warning'))
+  return checkModule({ ...reading, manifest }, file, place, data)
 }
 
 /** Sets the kind, the name and the slot that a manifest declares, valid or not. */
 function describe(raw: Manifest | null, reading: ManifestReading): void {
   if (!isObject(raw)) return
   const kind = toText(raw.kind ?? 'action')
-  reading.kind = Object.hasOwn(keysOf(), kind) ? (kind as Kind) : 'unknown'
-  const name = nameOf(raw)
-  if (name !== undefined) Object.assign(reading, { name }, servedBy(raw))
+  reading.kind = Object.hasOwn(keysByKind(), kind) ? (kind as Kind) : 'unknown'
+  const name = readName(raw)
+  if (name !== undefined) Object.assign(reading, { name }, resolveServedSlot(raw))
 }
 
-const sortOf = (file: string) => (extname(file) === '.json' ? 'json' : 'yaml')
+const detectFormat = (file: string) => (extname(file) === '.json' ? 'json' : 'yaml')
 
-/** What depends on where a manifest lies: its module. */
-function placed(
+/** Checks the module, which depends on the location of the manifest. */
+function checkModule(
   { manifest, ...reading }: ManifestReading,
   file: string,
   { root, real }: ManifestPlace,
-  data?: Data,
+  data?: ParsedDocument,
 ): ManifestReading {
-  const main = moduleOf(manifest!)
-  const module = main === undefined ? undefined : modulePath(file, main, root, real)
+  const main = findModulePath(manifest!)
+  const module = main === undefined ? undefined : resolveModule(file, main, root, real)
   if (!(module instanceof VtError)) return { ...reading, manifest: manifest! }
   const values = module.problem.details as Record<string, string>
-  return { ...reading, diagnostics: [report('VT_MANIFEST_PATH', values, [data?.at(['module']) ?? file])] }
+  return { ...reading, diagnostics: [createDiagnostic('VT_MANIFEST_PATH', values, [data?.at(['module']) ?? file])] }
 }
 
-/** The lifecycle hooks of a plugin in our own form, `{ hooks: { … } }` or the block alone. Never throws. */
+/** Reads the lifecycle hooks of a plugin in our own form, `{ hooks: { … } }` or the block alone. Never throws. */
 export async function readHooks(file: string, { root }: ManifestPlace): Promise<ManifestReading> {
   const reading: ManifestReading = { name: 'lifecycle_hooks', kind: 'hooks', diagnostics: [] }
   try {
     const data = await loadDocument(file, root)
-    reading.read = fileHash(data.bytes)
+    reading.read = hashContent(data.bytes)
     const raw = data.value as JsonObject | null
     const inner = Object.hasOwn(raw ?? {}, 'hooks')
     const hooks = inner ? raw!['hooks'] : raw
-    const faults = conform('config.1.json', { hooks }, ['hooks'])
+    const faults = checkContract('config.1.json', { hooks }, ['hooks'])
     for (const { path, problem } of faults)
-      reading.diagnostics.push(report('VT_MANIFEST_INVALID', { problem }, [data.at(inner ? path : path.slice(1))]))
+      reading.diagnostics.push(
+        createDiagnostic('VT_MANIFEST_INVALID', { problem }, [data.at(inner ? path : path.slice(1))]),
+      )
     if (faults.length === 0)
       reading.manifest = { name: reading.name, kind: 'hooks', hooks: hooks as NonNullable<Manifest['hooks']> }
   } catch (error) {
-    reading.diagnostics.push(fromError(error, file))
+    reading.diagnostics.push(toDiagnostic(error, file))
   }
   return reading
 }
@@ -172,7 +172,7 @@ export async function readHooks(file: string, { root }: ManifestPlace): Promise<
 /** Reads all built-in manifests for the catalogue. Throws with file and line. */
 export async function compileCatalogue(dir: string): Promise<{ file: string; manifest: Manifest }[]> {
   const catalogue: { file: string; manifest: Manifest }[] = []
-  for (const file of manifestFiles(dir)) {
+  for (const file of listManifestFiles(dir)) {
     const { manifest, diagnostics } = await readManifest(join(dir, file), {
       layer: 'builtin',
       root: dirname(resolve(dir)),
@@ -184,35 +184,41 @@ export async function compileCatalogue(dir: string): Promise<{ file: string; man
   return catalogue
 }
 
-/** A manifest that has been checked before. */
-export function known(manifest: Manifest): ManifestReading {
-  return { manifest, name: nameOf(manifest)!, kind: manifest.kind ?? 'action', ...servedBy(manifest), diagnostics: [] }
+/** Returns the reading of a manifest that was checked before. */
+export function toReading(manifest: Manifest): ManifestReading {
+  return {
+    manifest,
+    name: readName(manifest)!,
+    kind: manifest.kind ?? 'action',
+    ...resolveServedSlot(manifest),
+    diagnostics: [],
+  }
 }
 
-/** What others keep in a project, by names that are known to be theirs. */
-const foreign =
+/** Names of other programs' files in a project. */
+const FOREIGN_FILES =
   /^(?:(?:package|package-lock|npm-shrinkwrap|[jt]sconfig(?:\.[\w.-]+)?)\.json|pnpm-(?:lock|workspace)\.ya?ml)$/
 
-/** Paths of the manifests in a folder, in byte order, without hidden and foreign files. */
-export function manifestFiles(dir: string, depth = 4): string[] {
-  const entries = readdirSync(dir, { withFileTypes: true }).sort((a, b) => byBytes(a.name, b.name))
+/** Lists the paths of the manifests in a folder, in byte order, without hidden and foreign files. */
+export function listManifestFiles(dir: string, depth = 4): string[] {
+  const entries = readdirSync(dir, { withFileTypes: true }).sort((a, b) => compareBytes(a.name, b.name))
   return entries.flatMap((entry) => {
     const { name } = entry
     if (/^[._]/.test(name)) return []
     if (entry.isDirectory()) {
       if (depth === 1 || name === 'schema' || name === 'node_modules') return []
-      return manifestFiles(join(dir, name), depth - 1).map((file) => `${name}/${file}`)
+      return listManifestFiles(join(dir, name), depth - 1).map((file) => `${name}/${file}`)
     }
-    return /\.(ya?ml|json)$/.test(name) && !foreign.test(name) ? [name] : []
+    return /\.(ya?ml|json)$/.test(name) && !FOREIGN_FILES.test(name) ? [name] : []
   })
 }
 
-const nameOf = ({ name, action, slot }: Manifest): string | undefined => {
+const readName = ({ name, action, slot }: Manifest): string | undefined => {
   const called = name ?? action ?? slot
   return typeof called === 'string' ? called.replaceAll('/', '_') : undefined
 }
-/** The slot an action, a resource or a prompt serves, and where it stands there. */
-const servedBy = ({
+/** Returns the slot that an action, a resource or a prompt serves, and its stage. */
+const resolveServedSlot = ({
   kind = 'action',
   name,
   action,
@@ -225,8 +231,8 @@ const servedBy = ({
       ? { slot: `${kind}/${toText(name).replaceAll('-', '_')}`, stage: 'primary' }
       : {}
 
-/** Absolute path of a module, `x.ts` where there is no `x.js`; or why there is none. */
-function modulePath(
+/** Resolves a module to an absolute path, to `x.ts` where there is no `x.js`. Returns the error where there is none. */
+function resolveModule(
   file: string,
   module: string,
   root: string,
@@ -236,12 +242,12 @@ function modulePath(
     problem('VT_MANIFEST_PATH', { module, problem: text }, { details: { module, problem: text } })
   if (/^[a-z][a-z0-9+.-]+:/i.test(module)) return refuse('is a URL')
   if (isAbsolute(module) || win32.isAbsolute(module)) return refuse('is an absolute path')
-  if (!/\.(?:[cm]?js|m?ts)$/.test(module)) return refuse('is no JavaScript or TypeScript file')
+  if (!/\.(?:[cm]?js|m?ts)$/.test(module)) return refuse('is not a JavaScript or TypeScript file')
   const target = resolve(dirname(file), module)
-  if (!inside(resolve(root), target)) return refuse('leads out of the folder of its plugin')
+  if (!isInside(resolve(root), target)) return refuse('leads out of the folder of its plugin')
   for (const candidate of [target, target.replace(/js$/, 'ts')]) {
     if (!statSync(candidate, { throwIfNoEntry: false })?.isFile()) continue
-    return inside(real(root), real(candidate)) ? candidate : refuse('is a link out of the folder of its plugin')
+    return isInside(real(root), real(candidate)) ? candidate : refuse('is a link out of the folder of its plugin')
   }
-  return refuse(module.includes('\\') ? 'does not exist; folders of a path are separated by /' : 'does not exist')
+  return refuse(module.includes('\\') ? 'does not exist; separate folders with /' : 'does not exist')
 }

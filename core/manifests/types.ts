@@ -1,10 +1,10 @@
 import type { Diagnostic, JsonObject, Layer, Manifest } from '../shapes/index.js'
 import type { PackageSkills } from '../skills/index.js'
 
-/** Where a package made for another program lies, and what its texts may name. */
+/** The location of a package of another program, and the values that its texts may use. */
 export interface PackagePlace {
   readonly root: string
-  /** Read only this file of it: a list of servers. */
+  /** The only file to read: a list of servers. */
   readonly file?: string
   readonly plugin: string
   readonly layer: Layer
@@ -13,16 +13,16 @@ export interface PackagePlace {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly options: Readonly<JsonObject>
 }
-/** Contract: runs nothing of the package and does not throw; what cannot be used is a diagnostic. */
+/** Reads a package. Contract: runs no code of the package and does not throw; unusable parts become diagnostics. */
 export type PackageReader = (place: PackagePlace) => {
   format: string
-  /** `read` is the hash of the bytes in `file` that a manifest was made from. */
+  /** `read` is the hash of the bytes in `file` that the manifest was made from. */
   manifests: readonly { file: string; manifest: Manifest; read?: string }[]
-  /** Manifests in our own form that it brings for this program. */
+  /** Manifests in our own form, for this program. */
   native?: { folder: string; vtcode?: string; options: Readonly<Record<string, JsonObject>> }
   diagnostics: readonly Diagnostic[]
-  /** Its skills, looked for when somebody asks for skills; without it they lie in `skills`. Contract: does not throw. */
+  /** Finds its skills, when skills are requested; by default they are in `skills`. Contract: does not throw. */
   skills?: () => PackageSkills
-  /** Without it nothing of the package counts, its skills neither. */
+  /** `false` disables the whole package, including its skills. */
   usable?: boolean
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../shapes/index.js'
 
-/** A part of an `alias` block: how the input of one tool becomes the input of another, and its answer an answer of the one. */
+/** A part of an `alias` block: converts the input of one tool into that of another, and the answer back. */
 export interface AliasPart {
   to?: string
   pass?: string[]
@@ -11,11 +11,11 @@ export interface AliasPart {
   output?: JsonObject
 }
 
-/** Every slot that an `alias` block can lead to. */
-export function targetsOf(alias: JsonObject): string[] {
+/** Lists every slot that an `alias` block can lead to. */
+export function listAliasTargets(alias: JsonObject): string[] {
   const { to, cases } = alias as AliasPart
   const deeper = Object.values(cases ?? {}).flatMap((values) =>
-    Object.values(values).flatMap((part) => targetsOf(part as JsonObject)),
+    Object.values(values).flatMap((part) => listAliasTargets(part as JsonObject)),
   )
   return [...new Set([...(to === undefined ? [] : [to]), ...deeper])]
 }

@@ -1,9 +1,9 @@
 import {
-  definedOnly,
-  fromError,
+  omitUndefined,
+  toDiagnostic,
   problem,
-  report,
-  texts,
+  createDiagnostic,
+  renderTexts,
   type Code,
   type Contribution,
   type ContributionInfo,
@@ -16,72 +16,72 @@ import {
   type Values,
   type VtError,
 } from '../shapes/index.js'
-import { nearest, toText } from '../text/index.js'
-import { moduleOf, sha256 } from '../system/index.js'
-import { dataKeys } from '../schema/index.js'
-import { targetsOf } from './alias_targets.js'
-import { adapterOf, addSlot, emptyRegistry, withoutMarks, type Claim, type Registry, type Slot } from './registry.js'
+import { findNearest, toText } from '../text/index.js'
+import { findModulePath, sha256 } from '../system/index.js'
+import { listAdapterKeys } from '../schema/index.js'
+import { listAliasTargets } from './alias_targets.js'
+import { findAdapter, addSlot, createRegistry, removeMarks, type Claim, type Registry, type Slot } from './registry.js'
 
-const asked: Layer[] = ['call', 'admin', 'user', 'workspace', 'builtin']
+const CHAIN_ORDER: Layer[] = ['call', 'admin', 'user', 'workspace', 'builtin']
 // Names belong to the layers of the user first: a cloned repository never takes one over.
-const owned: Layer[] = ['builtin', 'admin', 'call', 'user', 'workspace']
-const stages: Stage[] = ['override', 'primary', 'fallback']
+const NAME_PRECEDENCE: Layer[] = ['builtin', 'admin', 'call', 'user', 'workspace']
+const STAGE_ORDER: Stage[] = ['override', 'primary', 'fallback']
 
 export interface BindInput {
   contributions: Contribution[]
   invalid: ContributionInfo[]
   diagnostics: Diagnostic[]
-  /** By id, what may not run and why. */
+  /** Contributions that may not run, by id, with the reason. */
   withheld: ReadonlyMap<string, Withheld>
 }
-/** Nobody has agreed to it as it stands. */
+/** A contribution without the user's consent to its present files. */
 export interface Withheld {
   state: 'untrusted' | 'unlocked'
   error: VtError
-  /** Whether the user agreed to another state of it. */
+  /** The user agreed to an earlier state of its files. */
   agreed?: boolean
 }
 
-const stageOf = ({ stage }: Contribution): Stage => stage ?? 'primary'
+const getStage = ({ stage }: Contribution): Stage => stage ?? 'primary'
 
-/** What is known while a registry is made. */
+/** State while a registry is built. */
 interface Binding {
   readonly registry: Registry
   readonly settings: Settings
-  /** What of it may run. */
+  /** The contributions that may run. */
   readonly usable: readonly Contribution[]
-  /** What is not simply active, and why. */
+  /** The contributions that are not active, with the reason. */
   readonly states: Map<Contribution, [State, string?]>
-  /** Who wants to serve each slot. */
+  /** The contributions that claim each slot. */
   readonly claims: Map<string, Contribution[]>
-  /** Names by how they look. */
-  readonly looks: Map<string, string>
+  /** Names by their lookalike key. */
+  readonly lookalikes: Map<string, string>
 }
 
 /** Binds slots, policies and compactors; all contributions are in `infos`. Throws VT_CONFIG_INVALID. */
 export function bind(found: BindInput, settings: Settings, dialects?: readonly string[]): Registry {
   requireDialects(found.contributions, dialects)
-  const registry = emptyRegistry(dialects)
+  const registry = createRegistry(dialects)
   const states: Binding['states'] = new Map()
   registry.diagnostics.push(...found.diagnostics)
   const usable = found.contributions.filter(
-    (contribution) => !isWithheld(registry, states, contribution, found.withheld),
+    (contribution) => !withholdContribution(registry, states, contribution, found.withheld),
   )
-  const binding: Binding = { registry, settings, usable, states, claims: new Map(), looks: new Map() }
+  const binding: Binding = { registry, settings, usable, states, claims: new Map(), lookalikes: new Map() }
   bindNamed(binding)
   bindOrdered(binding)
   bindSlots(binding)
   bindWithheld(registry, found)
   for (const { info, primary } of registry.slots.values())
-    if (primary.layer !== 'builtin') tellNames(binding, info.slot, primary)
+    if (primary.layer !== 'builtin') reportNameCollisions(binding, info.slot, primary)
   registry.infos.push(
     ...found.invalid,
-    ...found.contributions.map((contribution) => infoOf(contribution, states.get(contribution) ?? ['active'])),
+    ...found.contributions.map((contribution) => toInfo(contribution, states.get(contribution) ?? ['active'])),
   )
   return registry
 }
 
-function say(
+function addDiagnostic(
   { registry }: Pick<Binding, 'registry'>,
   code: Code,
   values: Values,
@@ -89,7 +89,7 @@ function say(
   severity: Diagnostic['severity'] = 'warning',
 ): void {
   registry.diagnostics.push(
-    report(
+    createDiagnostic(
       code,
       values,
       files.map(({ file }) => file),
@@ -98,8 +98,8 @@ function say(
   )
 }
 
-/** Sets a contribution aside, with the reason as state and as diagnostic. */
-function aside(
+/** Deactivates a contribution, with the reason as its state and as a diagnostic. */
+function deactivate(
   binding: Binding,
   contribution: Contribution,
   state: State,
@@ -107,12 +107,12 @@ function aside(
   values: Values,
   others: Contribution[] = [],
 ): void {
-  binding.states.set(contribution, [state, texts(code, values)!.message])
-  say(binding, code, values, [...others, contribution], state === 'invalid' ? 'error' : 'warning')
+  binding.states.set(contribution, [state, renderTexts(code, values)!.message])
+  addDiagnostic(binding, code, values, [...others, contribution], state === 'invalid' ? 'error' : 'warning')
 }
 
-/** Notes what may not run, with its reason; a policy that may not is missed. */
-function isWithheld(
+/** Records a contribution that may not run, with the reason. A policy that may not run is recorded as missing. */
+function withholdContribution(
   registry: Registry,
   states: Binding['states'],
   contribution: Contribution,
@@ -121,30 +121,30 @@ function isWithheld(
   const why = withheld.get(contribution.id)
   if (!why) return false
   states.set(contribution, [why.state, why.error.message])
-  registry.diagnostics.push({ ...fromError(why.error, contribution.file), severity: 'warning' })
+  registry.diagnostics.push({ ...toDiagnostic(why.error, contribution.file), severity: 'warning' })
   if (contribution.kind === 'policy')
-    registry.missing.push({ id: contribution.id, reason: saidOf(why), agreed: why.agreed === true })
+    registry.missing.push({ id: contribution.id, reason: formatWithheldReason(why), agreed: why.agreed === true })
   return true
 }
 
-const saidOf = ({ agreed, error: { message, problem } }: Withheld): string =>
+const formatWithheldReason = ({ agreed, error: { message, problem } }: Withheld): string =>
   agreed ? `${message} ${problem.hint}` : message
 
-/** Binds surfaces, adapters and providers: the first of a name counts; those of a workspace come last. */
+/** Binds surfaces, adapters and providers. The first of a name counts; those of a workspace come last. */
 function bindNamed(binding: Binding): void {
   const { registry, usable } = binding
-  for (const [kind, nameOf, map] of [
+  for (const [kind, readName, map] of [
     ['surface', ({ manifest }: Contribution) => manifest.verb, registry.surfaces],
     ['adapter', ({ manifest }: Contribution) => manifest.key, registry.adapters],
     ['provider', ({ manifest, name }: Contribution) => manifest.provider?.name ?? name, registry.providers],
   ] as const) {
     for (const contribution of usable
       .filter((one) => one.kind === kind)
-      .sort((a, b) => owned.indexOf(a.layer) - owned.indexOf(b.layer))) {
-      const name = toText(nameOf(contribution))
+      .sort((a, b) => NAME_PRECEDENCE.indexOf(a.layer) - NAME_PRECEDENCE.indexOf(b.layer))) {
+      const name = toText(readName(contribution))
       const winner = map.get(name)
       if (winner)
-        aside(
+        deactivate(
           binding,
           contribution,
           'shadowed',
@@ -157,7 +157,7 @@ function bindNamed(binding: Binding): void {
   }
 }
 
-/** Policies and compactors, each kind in its order. */
+/** Binds policies and compactors, each kind in its order. */
 function bindOrdered({ registry, usable }: Binding): void {
   for (const [kind, list] of [
     ['policy', registry.policies],
@@ -171,69 +171,75 @@ function bindOrdered({ registry, usable }: Binding): void {
 function bindSlots(binding: Binding): void {
   const { registry, usable, claims } = binding
   for (const contribution of usable) {
-    if (contribution.slot === undefined || !serves(binding, contribution)) continue
+    if (contribution.slot === undefined || !canServe(binding, contribution)) continue
     claims.set(contribution.slot, [...(claims.get(contribution.slot) ?? []), contribution])
   }
-  // Aliases come last: their contract is that of the slots they stand for.
+  // Aliases come last: their contract is that of the slots they lead to.
   const isAlias = ([, [first]]: [string, Contribution[]]) => Number(first!.manifest.alias !== undefined)
   for (const [id, claimants] of [...claims].sort((a, b) => isAlias(a) - isAlias(b))) {
-    const claim = chainOf(binding, id, claimants)
-    if (claim) admit(binding, id, claim)
+    const claim = buildChain(binding, id, claimants)
+    if (claim) admitSlot(binding, id, claim)
   }
   for (const { actions } of registry.tools.values()) {
     const all = [...actions.values()]
-    // Our own actions agree; a test holds that.
-    if (all.some(({ primary }) => primary.layer !== 'builtin')) compare(binding, all)
+    // Built-in actions agree; a test checks that.
+    if (all.some(({ primary }) => primary.layer !== 'builtin')) reportPropertyConflicts(binding, all)
   }
 }
 
-/** A call to the name of a tool nobody agreed to yet says so, rather than that it is unknown. */
+/** Adds withheld tools, so that a call gets the reason instead of an unknown name. */
 function bindWithheld(registry: Registry, { contributions, withheld }: BindInput): void {
   for (const primary of contributions) {
     const why = withheld.get(primary.id)
-    if (!why || primary.slot === undefined || stageOf(primary) !== 'primary' || registry.slots.has(primary.slot))
+    if (!why || primary.slot === undefined || getStage(primary) !== 'primary' || registry.slots.has(primary.slot))
       continue
     addSlot(registry, primary.slot, { primary, chain: [], refusal: why.error })
   }
 }
 
-/** A tool comes before what went by its name, and a former name belongs to who had it first: neither unsaid. */
-function tellNames(binding: Binding, id: string, primary: Contribution): void {
+/**
+ * Reports names that two contributions claim. A tool precedes aliases of that name, and a former name belongs to its
+ * first owner.
+ */
+function reportNameCollisions(binding: Binding, id: string, primary: Contribution): void {
   const { tools, slots, routes } = binding.registry
   const first = (name: string) => tools.get(name)?.actions.values().next().value ?? tools.get(name)?.only
-  const routed = (name: string) => slots.get(routes.get(name) ?? '')
-  const former = routed(id)
+  const findRouted = (name: string) => slots.get(routes.get(name) ?? '')
+  const former = findRouted(id)
   if (former && former.primary !== primary)
-    say(binding, 'VT_SLOT_COLLISION', { slot: id, winner: primary.id, loser: former.primary.id }, [
+    addDiagnostic(binding, 'VT_SLOT_COLLISION', { slot: id, winner: primary.id, loser: former.primary.id }, [
       primary,
       former.primary,
     ])
   for (const name of primary.manifest.aliases ?? []) {
-    const winner = (first(name) ?? routed(name))?.primary
+    const winner = (first(name) ?? findRouted(name))?.primary
     if (winner && winner !== primary)
-      say(binding, 'VT_SLOT_COLLISION', { slot: name, winner: winner.id, loser: primary.id }, [winner, primary])
+      addDiagnostic(binding, 'VT_SLOT_COLLISION', { slot: name, winner: winner.id, loser: primary.id }, [
+        winner,
+        primary,
+      ])
   }
 }
 
-/** Can this manifest serve a slot at all? */
-function serves(binding: Binding, contribution: Contribution): boolean {
+/** Returns whether a manifest can serve a slot, and deactivates those that cannot. */
+function canServe(binding: Binding, contribution: Contribution): boolean {
   const { id, manifest, slot } = contribution
   const repeated = ['description', 'input', 'output', 'aliases', 'infer'].filter((field) => field in manifest)
-  if (stageOf(contribution) !== 'primary' && repeated.length > 0)
-    aside(binding, contribution, 'invalid', 'VT_SLOT_CONTRACT', { id, fields: repeated.join(', '), slot })
+  if (getStage(contribution) !== 'primary' && repeated.length > 0)
+    deactivate(binding, contribution, 'invalid', 'VT_SLOT_CONTRACT', { id, fields: repeated.join(', '), slot })
   else if (
     contribution.kind === 'action' &&
-    moduleOf(manifest) === undefined &&
+    findModulePath(manifest) === undefined &&
     !manifest.alias &&
     !manifest.forwards &&
-    !adapterOf(contribution, binding.registry.adapters)
+    !findAdapter(contribution, binding.registry.adapters)
   ) {
-    aside(binding, contribution, 'inactive', 'VT_PLUGIN_REQUIRES', {
+    deactivate(binding, contribution, 'inactive', 'VT_PLUGIN_REQUIRES', {
       id,
-      needs: `an adapter for '${dataKeys(manifest).join("', '")}'`,
+      needs: `an adapter for '${listAdapterKeys(manifest).join("', '")}'`,
     })
-  } else if (stageOf(contribution) === 'primary' && !manifest.alias && !manifest.description) {
-    aside(binding, contribution, 'invalid', 'VT_MANIFEST_INVALID', {
+  } else if (getStage(contribution) === 'primary' && !manifest.alias && !manifest.description) {
+    deactivate(binding, contribution, 'invalid', 'VT_MANIFEST_INVALID', {
       problem: `${id} declares the slot ${slot} without a description.`,
     })
   }
@@ -241,27 +247,27 @@ function serves(binding: Binding, contribution: Contribution): boolean {
 }
 
 /** Returns the chain of a slot, or nothing where the slot does not exist. */
-function chainOf(binding: Binding, id: string, claimants: Contribution[]): Claim | undefined {
+function buildChain(binding: Binding, id: string, claimants: Contribution[]): Claim | undefined {
   const { registry, claims } = binding
   const [primary, ...losers] = claimants
-    .filter((c) => stageOf(c) === 'primary')
-    .sort((a, b) => owned.indexOf(a.layer) - owned.indexOf(b.layer))
+    .filter((c) => getStage(c) === 'primary')
+    .sort((a, b) => NAME_PRECEDENCE.indexOf(a.layer) - NAME_PRECEDENCE.indexOf(b.layer))
   for (const loser of losers) {
-    aside(binding, loser, 'shadowed', 'VT_SLOT_COLLISION', { slot: id, winner: primary!.id, loser: loser.id }, [
+    deactivate(binding, loser, 'shadowed', 'VT_SLOT_COLLISION', { slot: id, winner: primary!.id, loser: loser.id }, [
       primary!,
     ])
-    const name = qualified(loser, id)
-    // Both load: the one that came second is called by the name of its plugin too. What a model loads brings no such names.
+    const name = qualifyName(loser, id)
+    // The second one is also called by a name with its plugin. A skill, which a model can load, gets no such name.
     if (!loser.skill && !loser.manifest.alias && !registry.slots.has(name) && !claims.has(name))
       addSlot(registry, name, { primary: loser, chain: [loser] })
   }
   if (!primary) {
-    const like = nearest(
+    const like = findNearest(
       id,
       [...claims.keys()].filter((other) => other !== id),
     )
     for (const claimant of claimants) {
-      aside(binding, claimant, 'inactive', 'VT_SLOT_UNKNOWN', {
+      deactivate(binding, claimant, 'inactive', 'VT_SLOT_UNKNOWN', {
         id: claimant.id,
         stage: claimant.stage,
         slot: id,
@@ -270,33 +276,34 @@ function chainOf(binding: Binding, id: string, claimants: Contribution[]): Claim
     }
     return undefined
   }
-  const rank = (c: Contribution) => stages.indexOf(stageOf(c)) * 10 + asked.indexOf(c.layer)
+  const rank = (c: Contribution) => STAGE_ORDER.indexOf(getStage(c)) * 10 + CHAIN_ORDER.indexOf(c.layer)
   const chain = claimants.filter((c) => !losers.includes(c)).sort((a, b) => rank(a) - rank(b) || (a.id < b.id ? -1 : 1))
   const bound = binding.settings.use[id]
   return bound === undefined
-    ? unboundChain(binding, id, primary, chain)
-    : boundChain(binding, id, primary, chain, bound)
+    ? buildDefaultChain(binding, id, primary, chain)
+    : buildBoundChain(binding, id, primary, chain, bound)
 }
 
-/** The chain of a slot that `use` in the settings does not bind. */
-function unboundChain(binding: Binding, id: string, primary: Contribution, chain: Contribution[]): Claim {
-  // A skill is loaded by a model, which shall not replace a tool by that.
+/** Builds the chain of a slot that `use` in the settings does not bind. */
+function buildDefaultChain(binding: Binding, id: string, primary: Contribution, chain: Contribution[]): Claim {
+  // A model loads skills, and must not replace a tool that way.
   const own = chain.filter((c) => !c.skill || c.stage !== 'override')
   for (const c of chain)
     if (!own.includes(c))
       binding.states.set(c, [
         'standby',
-        `an override of a skill counts where \`use\` of the settings binds ${id} to it`,
+        `an override of a skill is used only if \`use\` in the settings binds ${id} to it`,
       ])
   const [first, ...later] = own.filter((c) => c.stage === 'override')
-  if (first && later.length === 0) say(binding, 'VT_SLOT_OVERRIDDEN', { slot: id, id: first.id }, [first], 'info')
+  if (first && later.length === 0)
+    addDiagnostic(binding, 'VT_SLOT_OVERRIDDEN', { slot: id, id: first.id }, [first], 'info')
   for (const other of later)
-    say(binding, 'VT_SLOT_COLLISION', { slot: id, winner: first!.id, loser: other.id }, [first!, other])
+    addDiagnostic(binding, 'VT_SLOT_COLLISION', { slot: id, winner: first!.id, loser: other.id }, [first!, other])
   return { primary, chain: own }
 }
 
-/** The chain as `use` in the settings binds it. */
-function boundChain(
+/** Builds the chain that `use` in the settings binds. */
+function buildBoundChain(
   binding: Binding,
   id: string,
   primary: Contribution,
@@ -309,7 +316,7 @@ function boundChain(
       : bound === 'builtin'
         ? chain.filter((c) => c.plugin === 'builtin').map((c) => c.id)
         : [bound].flat()
-  // A bare name that several have names none of them.
+  // A bare name that several contributions have selects none of them.
   const matches = names.map((name) => chain.filter((c) => c.id === name || c.name === name))
   const several = matches.filter((found) => found.length > 1).flat()
   const serving = matches.map((found) => (found.length === 1 ? found[0] : undefined))
@@ -317,50 +324,55 @@ function boundChain(
   if (bound === false) return undefined
   const absent = names.filter((_, i) => !serving[i])
   if (absent.length === 0) return { primary, chain: serving as Contribution[] }
-  // The binding may have been a restriction: nobody steps in for a plugin that cannot run.
+  // The binding may have been a restriction, so nothing replaces a plugin that cannot run.
   const values = {
     slot: id,
     ids: absent.join(', '),
     reason:
-      several.length > 0 ? `say which: ${several.map((c) => c.id).join(', ')}` : 'not there, not trusted or broken',
+      several.length > 0 ? `name one of ${several.map((c) => c.id).join(', ')}` : 'missing, not trusted or broken',
   }
-  say(binding, 'VT_SLOT_UNBOUND', values, [primary], 'error')
+  addDiagnostic(binding, 'VT_SLOT_UNBOUND', values, [primary], 'error')
   return { primary, chain: [], refusal: problem('VT_SLOT_UNBOUND', values) }
 }
 
-function admit(binding: Binding, id: string, claim: Claim): void {
-  const { registry, looks } = binding
+function admitSlot(binding: Binding, id: string, claim: Claim): void {
+  const { registry, lookalikes } = binding
   const { primary } = claim
   const names = [id, id.split('/')[0]!]
-  const twin = names.map((name) => looks.get(look(name))).find((known) => known !== undefined && !names.includes(known))
-  if (twin !== undefined) return aside(binding, primary, 'invalid', 'VT_SLOT_TWIN', { slot: id, twin })
-  const dead = primary.manifest.alias && targetsOf(primary.manifest.alias).find((target) => !registry.slots.has(target))
+  const twin = names
+    .map((name) => lookalikes.get(toLookalikeKey(name)))
+    .find((known) => known !== undefined && !names.includes(known))
+  if (twin !== undefined) return deactivate(binding, primary, 'invalid', 'VT_SLOT_TWIN', { slot: id, twin })
+  const dead =
+    primary.manifest.alias && listAliasTargets(primary.manifest.alias).find((target) => !registry.slots.has(target))
   if (dead)
-    return aside(binding, primary, 'inactive', 'VT_SLOT_UNKNOWN', {
+    return deactivate(binding, primary, 'inactive', 'VT_SLOT_UNKNOWN', {
       id: primary.id,
       stage: 'alias',
       slot: dead,
       nearest: '',
     })
   addSlot(registry, id, claim)
-  for (const name of names) looks.set(look(name), name)
+  for (const name of names) lookalikes.set(toLookalikeKey(name), name)
 }
 
-/** One tool is one flat schema for a model: a property means the same type in all its actions. */
-function compare(binding: Binding, slots: Iterable<Slot>): void {
+/** Reports properties that have another type in another action: a model sees one flat schema per tool. */
+function reportPropertyConflicts(binding: Binding, slots: Iterable<Slot>): void {
   const declared = new Map<string, { type: string; slot: string }>()
   for (const { info, primary } of slots) {
     for (const [property, schema] of Object.entries(info.input['properties'] as Record<string, Schema>)) {
-      const type = typeText(schema)
+      const type = formatType(schema)
       const earlier = declared.get(property)
       if (!earlier) declared.set(property, { type, slot: info.slot })
       else if (earlier.type !== type)
-        say(binding, 'VT_SLOT_PROPERTY_CONFLICT', { id: primary.id, property, other: earlier.slot }, [primary])
+        addDiagnostic(binding, 'VT_SLOT_PROPERTY_CONFLICT', { id: primary.id, property, other: earlier.slot }, [
+          primary,
+        ])
     }
   }
 }
 
-function infoOf(
+function toInfo(
   { id, kind, layer, file, slot, stage, manifest }: Contribution,
   [state, reason]: [State, string?],
 ): ContributionInfo {
@@ -371,30 +383,31 @@ function infoOf(
     file,
     state,
     ...(slot !== undefined && { slot, stage: stage ?? 'primary' }),
-    ...definedOnly({ verb: manifest.verb, key: manifest.key }),
-    ...(manifest.description !== undefined && { description: withoutMarks(manifest.description)! }),
-    ...definedOnly({ errors: manifest.errors, reason }),
+    ...omitUndefined({ verb: manifest.verb, key: manifest.key }),
+    ...(manifest.description !== undefined && { description: removeMarks(manifest.description)! }),
+    ...omitUndefined({ errors: manifest.errors, reason }),
   }
 }
 
-/** `<plugin>__<tool>`, at most 64 characters long. */
-function qualified({ id, plugin }: Contribution, slot: string): string {
+/** Returns `<plugin>__<tool>`, at most 64 characters long. */
+function qualifyName({ id, plugin }: Contribution, slot: string): string {
   const [tool = '', action] = slot.split('/')
   const name = `${plugin.replace(/^[^a-z]/, 'p').replace(/[^a-z0-9]+/g, '_')}__${tool}`
   const short = name.length > 64 ? `${name.slice(0, 55)}_${sha256(id).slice(0, 8)}` : name
   return action === undefined ? short : `${short}/${action}`
 }
 
-const look = (id: string): string => id.normalize('NFKC').toLowerCase().replace(/[-_]/g, '')
-const typeText = (schema: Schema): string => JSON.stringify([schema['type'] ?? null].flat().sort())
+const toLookalikeKey = (id: string): string => id.normalize('NFKC').toLowerCase().replace(/[-_]/g, '')
+const formatType = (schema: Schema): string => JSON.stringify([schema['type'] ?? null].flat().sort())
 
-/** Refuses an unknown dialect. Throws VT_CONFIG_INVALID. */
+/** Rejects an unknown dialect. Throws VT_CONFIG_INVALID. */
 function requireDialects(contributions: readonly Contribution[], chosen: readonly string[] = []): void {
   const known = new Set(['unified', 'each', ...contributions.flatMap(({ manifest }) => manifest.dialect ?? [])])
-  const strange = chosen.find((name) => !known.has(name))
-  if (strange === undefined) return
-  const like = nearest(strange, known)
-  const text = `Unknown dialect '${strange}'${like ? ` (did you mean ${like}?)` : ''}; known: ${[...known].sort().join(', ')}.`
+  const unknown = chosen.find((name) => !known.has(name))
+  if (unknown === undefined) return
+  const like = findNearest(unknown, known)
+  const nearest = like ? ` (did you mean ${like}?)` : ''
+  const text = `Unknown dialect '${unknown}'${nearest}; known: ${[...known].sort().join(', ')}.`
   throw problem(
     'VT_CONFIG_INVALID',
     { problem: text },

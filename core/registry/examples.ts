@@ -1,39 +1,46 @@
 import { isObject, type Contribution, type JsonObject, type Schema, type SlotInfo } from '../shapes/index.js'
 
-/** The call that texts of errors quote: that of the manifest, else one that fills in what is required; `each`: as a tool of its own. */
-export function exampleOf({ tool, action, example, input }: SlotInfo, each: boolean): string {
+/**
+ * Formats the example call for error texts: that of the manifest, else one with the required fields. `each` formats it
+ * as a tool of its own.
+ */
+export function formatExample({ tool, action, example, input }: SlotInfo, each: boolean): string {
   if (typeof example === 'string') return `Example: ${example}`
   const properties = (input['properties'] ?? {}) as Record<string, Schema>
   const required = (input['required'] ?? []) as string[]
-  const made = example ?? Object.fromEntries(required.map((name) => [name, sample(properties[name] ?? {})]))
+  const made = example ?? Object.fromEntries(required.map((name) => [name, createSample(properties[name] ?? {})]))
   if (each && action !== undefined) return `Example: ${tool}_${action} ${JSON.stringify(made)}`
   return `Example: ${tool} ${JSON.stringify({ ...(action !== undefined && { action }), ...made })}`
 }
 
-function sample(schema: Schema): unknown {
+function createSample(schema: Schema): unknown {
   const [first] = (schema['enum'] as unknown[] | undefined) ?? []
   if (first !== undefined) return first
   const type = [schema['type']].flat()[0]
   if (type === 'integer' || type === 'number') return schema['minimum'] ?? 1
   if (type === 'boolean') return true
-  if (type === 'array') return [sample((schema['items'] as Schema) ?? {})]
+  if (type === 'array') return [createSample((schema['items'] as Schema) ?? {})]
   return schema['format'] === 'workspace-path' ? '.' : 'text'
 }
 
-/** Of the examples of a slot one that gives a field, where the usual one does not: what lacks it is shown with it. */
-export function exampleWith(slot: { info: SlotInfo; primary: Contribution }, field: string, usual: string): string {
-  if (field === '' || namesField(usual, field)) return usual
+/** Returns an example of a slot that has a field, if the usual one does not. */
+export function findExampleWithField(
+  slot: { info: SlotInfo; primary: Contribution },
+  field: string,
+  usual: string,
+): string {
+  if (field === '' || hasField(usual, field)) return usual
   const found = (slot.primary.manifest.examples ?? []).find(
     (one) => isObject(one) && one['invalid'] !== true && isObject(one['input']) && Object.hasOwn(one['input'], field),
   ) as { input: JsonObject } | undefined
   if (!found) return usual
   const { tool, example } = slot.info
   if (typeof example !== 'string')
-    return exampleOf({ ...slot.info, example: found.input }, !usual.startsWith(`Example: ${tool} `))
-  const said = Object.entries(found.input).map(
+    return formatExample({ ...slot.info, example: found.input }, !usual.startsWith(`Example: ${tool} `))
+  const written = Object.entries(found.input).map(
     ([name, value]) => `${name}=${JSON.stringify(value).replaceAll('"', "'")}`,
   )
-  return `Example: ${tool}(${said.join(', ')})`
+  return `Example: ${tool}(${written.join(', ')})`
 }
 
-const namesField = (text: string, field: string): boolean => text.split(/[^\w]+/).includes(field)
+const hasField = (text: string, field: string): boolean => text.split(/[^\w]+/).includes(field)

@@ -1,17 +1,18 @@
 import type { JsonObject, Schema } from '../shapes/index.js'
 
-/** What one action says of its input. */
+/** The input of one action. */
 export interface ActionInput {
   action: string
   properties: Readonly<Record<string, Schema>>
 }
 
 const MAX_TEXTS = 3
-const NOT_SHOWN = /^(?:x-|default$)/
+const HIDDEN_KEYS = /^(?:x-|default$)/
 
 /**
- * One flat schema for all actions of a tool, as a model sees it. Where actions differ about a property it says only what all of
- * them say, so that it never forbids what one of them takes; each action checks its own input in full. What not all actions take says which do.
+ * Merges the input of all actions of a tool into one flat schema, as a model sees it. Where actions differ about a
+ * property, the schema keeps only their common part, so it never forbids a valid call; each action checks its own input
+ * in full. A description names the actions if not all take the property.
  */
 export function flatten(parts: readonly ActionInput[], tagged: boolean): JsonObject {
   const byName = new Map<string, { action: string; schema: Schema }[]>()
@@ -22,23 +23,29 @@ export function flatten(parts: readonly ActionInput[], tagged: boolean): JsonObj
     }
   }
   return Object.fromEntries(
-    [...byName].map(([name, variants]) => [name, alike(variants, !tagged || variants.length === parts.length)]),
+    [...byName].map(([name, variants]) => [name, mergeVariants(variants, !tagged || variants.length === parts.length)]),
   )
 }
 
-function alike(variants: readonly { action: string; schema: Schema }[], everywhere: boolean): Schema {
+function mergeVariants(variants: readonly { action: string; schema: Schema }[], everywhere: boolean): Schema {
   const [first, ...others] = variants.map(({ schema }) => schema)
   const same = (key: string, text = JSON.stringify(first![key])) =>
     others.every((other) => JSON.stringify(other[key]) === text)
   const shared = Object.entries(first!).filter(
-    ([key]) => key !== 'description' && !NOT_SHOWN.test(key) && (others.length === 0 || same(key)),
+    ([key]) => key !== 'description' && !HIDDEN_KEYS.test(key) && (others.length === 0 || same(key)),
   )
-  const description = describe(variants, everywhere)
+  const description = describeVariants(variants, everywhere)
   return { ...Object.fromEntries(shared), ...(description && { description }) }
 }
 
-/** One text for all, or each with the actions that mean it; many different ones are left to the description of the tool. */
-function describe(variants: readonly { action: string; schema: Schema }[], everywhere: boolean): string | undefined {
+/**
+ * Returns one text for all actions, or each text with its actions. Many different texts are left to the description of
+ * the tool.
+ */
+function describeVariants(
+  variants: readonly { action: string; schema: Schema }[],
+  everywhere: boolean,
+): string | undefined {
   const texts = new Map<string, string[]>()
   for (const { action, schema } of variants) {
     const text = typeof schema['description'] === 'string' ? schema['description'] : ''

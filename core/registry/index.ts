@@ -1,22 +1,31 @@
 export type { AliasPart } from './alias_targets.js'
 export { bind, type Withheld } from './bind.js'
-export { exampleWith } from './examples.js'
+export { findExampleWithField } from './examples.js'
 export {
-  adapterOf,
-  slotsCovered,
-  effectsOf,
+  findAdapter,
+  createSlotMatcher,
+  listEffects,
   isListed,
-  slotsOf,
-  exampleFor,
-  ownName,
+  listSlots,
+  findExample,
+  findOwnToolName,
   type Registry,
   type Slot,
   type Tool,
 } from './registry.js'
-export { offeredInput } from './resource_input.js'
-export { foldKey, propertiesOf, typesOf, type InputShape } from './shape.js'
+export { buildResourceInput } from './resource_input.js'
+export { foldKey, listPropertiesWithFormat, listTypes, type InputShape } from './shape.js'
 export { isEffect, type ruleFamilies } from './families.js'
-export { isForAudience, isShown, leaves, reaches, rightsLeft, rightsOfCall, speaksOf, type Reader } from './rights.js'
-export { exceptedBy, mayAllow, policyNames } from './rule_names.js'
-export { concerns, isOwnName, toolName } from './spellings.js'
-export { listTools, toolInfo } from './tools.js'
+export {
+  isForAudience,
+  isShown,
+  hasGrant,
+  canReach,
+  validateRights,
+  validateCallRights,
+  isRuleMatch,
+  type Reader,
+} from './rights.js'
+export { parseExcept, canAllow, checkPolicyNames } from './rule_names.js'
+export { isSpelling, isOwnName, stripDecoration } from './spellings.js'
+export { listTools, describeTool } from './tools.js'

@@ -1,9 +1,9 @@
 import { isObject, type JsonObject, type Schema } from '../shapes/index.js'
 import { toText } from '../text/index.js'
 
-/** What stands for "any value" where each schema needs a type. */
-const anything = [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }, { type: 'object' }]
-const kept = new Set([
+/** "Any value", where each schema needs a type. */
+const ANY_VALUE = [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }, { type: 'object' }]
+const KEPT_KEYS = new Set([
   'description',
   'pattern',
   'minLength',
@@ -15,57 +15,61 @@ const kept = new Set([
   'default',
   'x-values',
 ])
-const simple = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array'])
-const nameOfProperty = /^[a-zA-Z0-9_.-]{1,64}$/
-/** Schemas of others may refer to themselves in circles, or double with each reference. */
-const most = { depth: 32, schemas: 5_000 }
+const SIMPLE_TYPES = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array'])
+const PROPERTY_NAME = /^[a-zA-Z0-9_.-]{1,64}$/
+/** Foreign schemas may refer to themselves in circles, or double with each reference. */
+const LIMITS = { depth: 32, schemas: 5_000 }
 
-interface Walk {
+interface WalkState {
   root: Schema
   left: number
 }
 
 /**
- * A schema in the subset that the tool APIs of OpenAI, Anthropic and Google all take: each schema has one type or typed alternatives,
- * choices are texts, references are written out, and at the top stands an object. It forbids nothing that the schema allows; the kernel
- * checks each call against the whole of it.
+ * Converts a schema to the subset that the tool APIs of OpenAI, Anthropic and Google accept: one type or typed
+ * alternatives, text choices, no references, an object at the top. The result forbids no valid input; the kernel checks
+ * each call with the original.
  */
-export function portable(root: Schema): Schema {
-  const { anyOf, ...top } = walk({ ...root, type: 'object' }, { root, left: most.schemas }, [])
+export function toPortableSchema(root: Schema): Schema {
+  const { anyOf, ...top } = convertSchema({ ...root, type: 'object' }, { root, left: LIMITS.schemas }, [])
   const choices = [root['anyOf'], root['oneOf'], root['allOf']].flat().filter(isObject)
   const of = choices.map((choice) => (choice['properties'] ?? {}) as JsonObject)
   if (!of.some((properties) => Object.keys(properties).length > 0)) return top
-  const more = walk(
+  const more = convertSchema(
     { type: 'object', properties: Object.assign({}, ...of) as JsonObject },
-    { root, left: most.schemas },
+    { root, left: LIMITS.schemas },
     [],
   )
   return { ...top, properties: { ...(more['properties'] as JsonObject), ...(top['properties'] as JsonObject) } }
 }
 
-function walk(given: unknown, state: Walk, path: readonly string[]): Schema {
-  if (!isObject(given) || state.left-- <= 0) return { anyOf: anything }
-  const { schema, refs } = written(given, state.root, path)
-  if (refs.length > most.depth) return { type: 'object' }
+function convertSchema(given: unknown, state: WalkState, path: readonly string[]): Schema {
+  if (!isObject(given) || state.left-- <= 0) return { anyOf: ANY_VALUE }
+  const { schema, refs } = expandReferences(given, state.root, path)
+  if (refs.length > LIMITS.depth) return { type: 'object' }
   const base = Object.fromEntries(
-    Object.entries(schema).filter(([key, value]) => kept.has(key) && (key !== 'default' || !isObject(value))),
+    Object.entries(schema).filter(([key, value]) => KEPT_KEYS.has(key) && (key !== 'default' || !isObject(value))),
   )
-  const types = typesOf(schema)
-  if (types.length === 1) return typed(types[0]!, schema, base, state, refs)
+  const types = inferTypes(schema)
+  if (types.length === 1) return convertType(types[0]!, schema, base, state, refs)
   const { description } = schema
   const choices =
     types.length === 0
-      ? alternatives(schema, state, refs)
-      : { anyOf: types.map((type) => typed(type, schema, {}, state, refs)) }
+      ? convertAlternatives(schema, state, refs)
+      : { anyOf: types.map((type) => convertType(type, schema, {}, state, refs)) }
   return { ...choices, ...(typeof description === 'string' && { description }) }
 }
 
-/** The schema with what it refers to and all that `allOf` adds, written into it. */
-function written(given: Schema, root: Schema, path: readonly string[]): { schema: Schema; refs: readonly string[] } {
+/** Returns a schema with its reference and all parts of `allOf` merged into it. */
+function expandReferences(
+  given: Schema,
+  root: Schema,
+  path: readonly string[],
+): { schema: Schema; refs: readonly string[] } {
   const { $ref, allOf, ...own } = given
-  const referenced = typeof $ref === 'string' && !path.includes($ref) ? target(root, $ref) : undefined
+  const referenced = typeof $ref === 'string' && !path.includes($ref) ? resolveReference(root, $ref) : undefined
   const parts = [referenced, ...(Array.isArray(allOf) ? allOf : [])].filter(isObject)
-  // Each schema below has one step more, so that nothing is deeper than is counted.
+  // Each nested schema adds one step, so the depth is never greater than counted.
   const refs = [...path, typeof $ref === 'string' ? $ref : '']
   if (parts.length === 0)
     return { schema: typeof $ref === 'string' && !own['type'] ? { ...own, type: 'object' } : own, refs }
@@ -75,13 +79,13 @@ function written(given: Schema, root: Schema, path: readonly string[]): { schema
   }, {})
   const again = { ...joined, ...own }
   return '$ref' in again || 'allOf' in again
-    ? refs.length > most.depth
+    ? refs.length > LIMITS.depth
       ? { schema: { type: 'object' }, refs }
-      : written(again, root, refs)
+      : expandReferences(again, root, refs)
     : { schema: again, refs }
 }
 
-const target = (root: Schema, reference: string): unknown =>
+const resolveReference = (root: Schema, reference: string): unknown =>
   reference.startsWith('#/')
     ? reference
         .slice(2)
@@ -92,32 +96,35 @@ const target = (root: Schema, reference: string): unknown =>
         )
     : undefined
 
-/** What it says of its types, or lets see; of several that a value may have, "nothing" is left to the check. */
-function typesOf(schema: Schema): string[] {
-  const said = [schema['type'] ?? []].flat().filter((type) => simple.has(toText(type))) as string[]
-  if (said.length > 0) return said
+/**
+ * Returns the declared types, else those of its values or keywords. `null` among several types is left to the check.
+ */
+function inferTypes(schema: Schema): string[] {
+  const declared = [schema['type'] ?? []].flat().filter((type) => SIMPLE_TYPES.has(toText(type))) as string[]
+  if (declared.length > 0) return declared
   const values = 'const' in schema ? [schema['const']] : Array.isArray(schema['enum']) ? schema['enum'] : []
   if (values.some((value) => typeof value === 'string')) return ['string']
-  if (values.length > 0) return [...new Set(values.map((value) => typeof value))].filter((type) => simple.has(type))
+  if (values.length > 0)
+    return [...new Set(values.map((value) => typeof value))].filter((type) => SIMPLE_TYPES.has(type))
   if ('properties' in schema || 'additionalProperties' in schema) return ['object']
   if ('items' in schema) return ['array']
   return []
 }
 
-/** Those of its alternatives that have a type; any value where none has. */
-function alternatives(schema: Schema, state: Walk, refs: readonly string[]): Schema {
-  const given = [schema['anyOf'] ?? schema['oneOf'] ?? []].flat().map((one) => walk(one, state, refs))
+/** Returns the alternatives that have a type; any value where none has. */
+function convertAlternatives(schema: Schema, state: WalkState, refs: readonly string[]): Schema {
+  const given = [schema['anyOf'] ?? schema['oneOf'] ?? []].flat().map((one) => convertSchema(one, state, refs))
   const [only, ...others] = given.flatMap((one) => (Array.isArray(one['anyOf']) ? (one['anyOf'] as Schema[]) : [one]))
-  if (only === undefined) return { anyOf: anything }
+  if (only === undefined) return { anyOf: ANY_VALUE }
   return others.length === 0 ? only : { anyOf: [only, ...others] }
 }
 
-function typed(type: string, schema: Schema, base: Schema, state: Walk, refs: readonly string[]): Schema {
+function convertType(type: string, schema: Schema, base: Schema, state: WalkState, refs: readonly string[]): Schema {
   if (type === 'array') {
     const { items } = schema
-    return { type, ...base, items: walk(isObject(items) ? items : {}, state, refs) }
+    return { type, ...base, items: convertSchema(isObject(items) ? items : {}, state, refs) }
   }
-  if (type === 'object') return { type, ...members(schema, state, refs), ...base }
+  if (type === 'object') return { type, ...convertMembers(schema, state, refs), ...base }
   const choices = (Array.isArray(schema['enum']) ? schema['enum'] : 'const' in schema ? [schema['const']] : []).filter(
     (value) => typeof value === 'string' && value !== '',
   )
@@ -125,14 +132,14 @@ function typed(type: string, schema: Schema, base: Schema, state: Walk, refs: re
   return { type, ...(type === 'string' && { ...(choices.length > 0 && { enum: choices }), ...dated }), ...base }
 }
 
-/** What is out of use, and what no list tells of. */
+/** Returns whether lists show a property: not if deprecated or unlisted. */
 const isListedProperty = (schema: unknown): boolean =>
   !isObject(schema) || (schema['deprecated'] !== true && schema['x-listed'] !== false)
 
-function members(schema: Schema, state: Walk, refs: readonly string[]): Schema {
+function convertMembers(schema: Schema, state: WalkState, refs: readonly string[]): Schema {
   const { properties, required, additionalProperties: others } = schema
   const named = Object.entries(isObject(properties) ? properties : {}).flatMap(([name, one]) =>
-    nameOfProperty.test(name) && isListedProperty(one) ? [[name, walk(one, state, refs)] as const] : [],
+    PROPERTY_NAME.test(name) && isListedProperty(one) ? [[name, convertSchema(one, state, refs)] as const] : [],
   )
   const needed = Array.isArray(required) ? required.filter((name) => named.some(([known]) => known === name)) : []
   const top = refs.length === 1
@@ -140,6 +147,6 @@ function members(schema: Schema, state: Walk, refs: readonly string[]): Schema {
     ...(needed.length > 0 && { required: needed }),
     ...((named.length > 0 || top) && { properties: Object.fromEntries(named) }),
     ...(typeof others === 'boolean' && { additionalProperties: others }),
-    ...(isObject(others) && { additionalProperties: walk(others, state, refs) }),
+    ...(isObject(others) && { additionalProperties: convertSchema(others, state, refs) }),
   }
 }

@@ -1,5 +1,5 @@
 import {
-  definedOnly,
+  omitUndefined,
   type Contribution,
   type ContributionInfo,
   type Diagnostic,
@@ -8,63 +8,63 @@ import {
   type Schema,
   type SlotInfo,
 } from '../shapes/index.js'
-import { moduleOf } from '../system/index.js'
-import { toText, wildcard } from '../text/index.js'
-import { targetsOf } from './alias_targets.js'
-import { exampleOf } from './examples.js'
-import { familiesOf } from './families.js'
-import { offeredInput } from './resource_input.js'
-import { foldKey, inputShape, type InputShape } from './shape.js'
-import { spellingsOf } from './spellings.js'
+import { findModulePath } from '../system/index.js'
+import { toText, compileWildcard } from '../text/index.js'
+import { listAliasTargets } from './alias_targets.js'
+import { formatExample } from './examples.js'
+import { listFamilies } from './families.js'
+import { buildResourceInput } from './resource_input.js'
+import { foldKey, createInputShape, type InputShape } from './shape.js'
+import { findSpellings } from './spellings.js'
 
-/** A slot with the contributions that serve it, in the order they are asked. */
+/** A slot with the contributions that serve it, in calling order. */
 export interface Slot {
   readonly info: SlotInfo
   readonly tool: Tool
   readonly primary: Contribution
   readonly chain: readonly Contribution[]
   readonly shape: InputShape
-  /** `Example: tool {json}`, quoted by error texts. */
+  /** `Example: tool {json}`, for error texts. */
   readonly example: string
-  /** Why calls are refused although the slot exists. */
+  /** Reason why calls are rejected although the slot exists. */
   readonly refusal?: Error
-  /** Is it of a vocabulary that was chosen? */
+  /** The slot belongs to a chosen dialect. */
   readonly chosen: boolean
 }
-/** All actions behind one name. */
+/** All actions of one tool. */
 export interface Tool {
   readonly name: string
   readonly actions: Map<string, Slot>
   /** Actions and their synonyms, folded. */
   readonly words: Map<string, Slot>
-  /** A tool without actions. */
+  /** The slot of a tool without actions. */
   only?: Slot
-  /** The input with property names spelt as the actions agree on; for choosing among them. */
+  /** Returns the input with the property names that the actions agree on, for choosing an action. */
   view(raw: JsonObject): JsonObject
 }
-/** One generation's contributions, bound. */
+/** The bound contributions of one generation. */
 export interface Registry {
-  /** The vocabularies that are advertised. */
+  /** The dialects that are advertised. */
   readonly dialects: readonly string[]
-  /** Is each action of the unified vocabulary advertised as a tool of its own? */
+  /** Each action of the unified dialect is advertised as a tool of its own. */
   readonly each: boolean
   readonly slots: Map<string, Slot>
   readonly tools: Map<string, Tool>
-  /** Tool names that stand for another one. */
+  /** Former names and other tool names, with the slot they lead to. */
   readonly routes: Map<string, string>
   readonly policies: Contribution[]
   readonly compactors: Contribution[]
   readonly surfaces: Map<string, Contribution>
   readonly adapters: Map<string, Contribution>
   readonly providers: Map<string, Contribution>
-  /** Policies without consent; `agreed`: an earlier state had it. */
+  /** Policies without consent; `agreed`: an earlier state had consent. */
   readonly missing: { id: string; reason: string; agreed?: boolean }[]
   readonly infos: ContributionInfo[]
   readonly diagnostics: Diagnostic[]
 }
 
-export const emptyRegistry = (dialects: readonly string[] = ['unified']): Registry => ({
-  // `each` is the unified vocabulary, one tool per action.
+export const createRegistry = (dialects: readonly string[] = ['unified']): Registry => ({
+  // `each` is the unified dialect, with one tool per action.
   dialects: dialects.map((name) => (name === 'each' ? 'unified' : name)),
   each: dialects.includes('each'),
   slots: new Map(),
@@ -80,7 +80,7 @@ export const emptyRegistry = (dialects: readonly string[] = ['unified']): Regist
   diagnostics: [],
 })
 
-/** Who serves a slot, and why calls are refused although it exists. */
+/** The contributions that serve a slot, and the reason why calls are rejected. */
 export interface Claim {
   primary: Contribution
   chain: Contribution[]
@@ -91,11 +91,11 @@ export interface Claim {
 export function addSlot(registry: Registry, id: string, claim: Claim): Slot {
   const [name = '', action] = id.split('/')
   const { primary, chain, refusal } = claim
-  const info = contractOf(registry, id, claim)
-  const tool = registry.tools.get(name) ?? makeTool(name)
-  // Of many slots few are called; what only a call needs is worked out by its first.
-  const shape = once(() => inputShape(info.input))
-  const example = once(() => exampleOf(info, registry.each))
+  const info = createSlotInfo(registry, id, claim)
+  const tool = registry.tools.get(name) ?? createTool(name)
+  // Few slots are called, so these values are computed on the first call.
+  const shape = memoize(() => createInputShape(info.input))
+  const example = memoize(() => formatExample(info, registry.each))
   const slot: Slot = {
     info,
     tool,
@@ -118,29 +118,29 @@ export function addSlot(registry: Registry, id: string, claim: Claim): Slot {
   return slot
 }
 
-/** A text about a tool with the plain names of others that it marks. */
-export const withoutMarks = (text: string | undefined): string | undefined =>
+/** Replaces marks of tools in a text by their plain names. */
+export const removeMarks = (text: string | undefined): string | undefined =>
   text?.replace(/\{slot:(\w+)\/(\w+)\}/g, '$1 $2')
 
-/** The contract of a slot, frozen; its schema and its names are worked out when somebody looks. */
-function contractOf(registry: Registry, id: string, { primary, chain }: Claim): SlotInfo {
+/** Creates the frozen contract of a slot; its schema and names are computed on first access. */
+function createSlotInfo(registry: Registry, id: string, { primary, chain }: Claim): SlotInfo {
   const [tool = '', action] = id.split('/')
   const { manifest } = primary
-  const targets = targetsOf(manifest.alias ?? {}).flatMap((target) => registry.slots.get(target) ?? [])
-  const input = once(() =>
-    manifest.alias && !manifest.input && targets[0] ? targets[0].info.input : schemaOf(id, primary, registry),
+  const targets = listAliasTargets(manifest.alias ?? {}).flatMap((target) => registry.slots.get(target) ?? [])
+  const input = memoize(() =>
+    manifest.alias && !manifest.input && targets[0] ? targets[0].info.input : buildInputSchema(id, primary, registry),
   )
-  const program = programOf(primary, registry.adapters)
-  // What a word of a rule means is not for a stranger to say.
-  const families = once(() => familiesOf(info, primary.layer === 'builtin' ? (manifest.families ?? []) : []))
+  const program = findStartedProgram(primary, registry.adapters)
+  // Only built-in manifests define the meaning of a family in rules.
+  const families = memoize(() => listFamilies(info, primary.layer === 'builtin' ? (manifest.families ?? []) : []))
   const info: SlotInfo = Object.freeze({
     slot: id,
     tool,
-    ...definedOnly({ action, title: manifest.title }),
-    description: withoutMarks(manifest.description) ?? targets[0]?.info.description ?? '',
+    ...omitUndefined({ action, title: manifest.title }),
+    description: removeMarks(manifest.description) ?? targets[0]?.info.description ?? '',
     effects: [
       ...new Set([
-        ...chain.flatMap((one) => effectsOf(one, registry.adapters)),
+        ...chain.flatMap((one) => listEffects(one, registry.adapters)),
         ...targets.flatMap((target) => target.info.effects),
       ]),
     ],
@@ -148,20 +148,20 @@ function contractOf(registry: Registry, id: string, { primary, chain }: Claim): 
     get input() {
       return input()
     },
-    ...definedOnly({ output: manifest.output }),
+    ...omitUndefined({ output: manifest.output }),
     detailed: manifest.detailed ?? [],
     errors: manifest.errors ?? {},
-    ...definedOnly({ example: manifest.example, program, about: manifest.about }),
+    ...omitUndefined({ example: manifest.example, program, about: manifest.about }),
     chain: chain.map((contribution) => contribution.id),
-    // What a whole generation says of the names of a slot is known when all of it is bound.
+    // Names are complete only after the whole generation is bound.
     get names() {
-      return spellingsOf(registry, id).names
+      return findSpellings(registry, id).names
     },
     get aliases() {
-      return spellingsOf(registry, id).aliases
+      return findSpellings(registry, id).aliases
     },
-    ...traitsOf(manifest, chain),
-    ...definedOnly({ audience: manifest.audience, modes: manifest.modes }),
+    ...readTraits(manifest, chain),
+    ...omitUndefined({ audience: manifest.audience, modes: manifest.modes }),
     get families() {
       return families()
     },
@@ -170,14 +170,14 @@ function contractOf(registry: Registry, id: string, { primary, chain }: Claim): 
 }
 
 /** Returns the traits of a slot that its manifests declare. */
-const traitsOf = (manifest: Contribution['manifest'], chain: readonly Contribution[]): Partial<SlotInfo> => ({
+const readTraits = (manifest: Contribution['manifest'], chain: readonly Contribution[]): Partial<SlotInfo> => ({
   ...(manifest.reports_changes && { reports_changes: true }),
   ...(chain.length > 0 && chain.every((one) => one.manifest.keeps_history) && { keeps_history: true }),
   ...(manifest.continues && { continues: true }),
   ...(manifest.stays_in_context && { stays_in_context: true }),
 })
 
-/** Lets a tool know a slot by its action, by other words for it, and by `tool_action`. */
+/** Registers a slot with its tool by its action, its synonyms, and as `tool_action`. */
 function addAction({ routes }: Registry, slot: Slot, action: string): void {
   const { tool, info, primary } = slot
   tool.actions.set(action, slot)
@@ -187,60 +187,63 @@ function addAction({ routes }: Registry, slot: Slot, action: string): void {
   if (!routes.has(`${info.tool}_${action}`)) routes.set(`${info.tool}_${action}`, info.slot)
 }
 
-function once<T>(make: () => T): () => T {
+function memoize<T>(make: () => T): () => T {
   let made: { value: T } | undefined
   return () => (made ??= { value: make() }).value
 }
 
-/** Who turns the data of a manifest without a module into a function. */
-export function adapterOf(
+/** Returns the adapter that turns the data of a manifest without a module into a function. */
+export function findAdapter(
   { manifest }: Contribution,
   adapters: ReadonlyMap<string, Contribution>,
 ): Contribution | undefined {
-  if (moduleOf(manifest) !== undefined || manifest.alias) return undefined
+  if (findModulePath(manifest) !== undefined || manifest.alias) return undefined
   for (const [key, adapter] of adapters) if (Object.hasOwn(manifest, key)) return adapter
   return undefined
 }
 
-/** A member of a value from a manifest, never one that all objects have. */
-const own = <T>(value: unknown, name: string | number): T | undefined =>
+/** Returns an own member of a value from a manifest, never an inherited one. */
+const readOwn = <T>(value: unknown, name: string | number): T | undefined =>
   Object.hasOwn(Object(value) as object, name) ? (value as Record<string | number, T>)[name] : undefined
 
-const worst: readonly Effect[] = ['read', 'write', 'exec', 'net']
+const WORST_EFFECTS: readonly Effect[] = ['read', 'write', 'exec', 'net']
 
-/** The effects of a contribution: its own, and those that its adapter declares. */
-export function effectsOf(contribution: Contribution, adapters: ReadonlyMap<string, Contribution>): Effect[] {
+/** Lists the effects of a contribution: its own, and those that its adapter declares. */
+export function listEffects(contribution: Contribution, adapters: ReadonlyMap<string, Contribution>): Effect[] {
   const { manifest } = contribution
-  const adapter = adapterOf(contribution, adapters)?.manifest
-  if (!adapter) return [...(manifest.effects ?? (offeredInput(manifest) ? (['read'] as const) : []))]
-  const said = [...(manifest.effects ?? []), ...(adapter.effects ?? [])]
+  const adapter = findAdapter(contribution, adapters)?.manifest
+  if (!adapter) return [...(manifest.effects ?? (buildResourceInput(manifest) ? (['read'] as const) : []))]
+  const declared = [...(manifest.effects ?? []), ...(adapter.effects ?? [])]
   const more = Object.entries(adapter.effects_by ?? {}).flatMap(
-    ([member, by]) => own<Effect[]>(by, toText(own(manifest[adapter.key!], member))) ?? [],
+    ([member, by]) => readOwn<Effect[]>(by, toText(readOwn(manifest[adapter.key!], member))) ?? [],
   )
-  return (manifest.effects ?? adapter.effects) ? [...new Set([...said, ...more])] : [...worst]
+  return (manifest.effects ?? adapter.effects) ? [...new Set([...declared, ...more])] : [...WORST_EFFECTS]
 }
 
-/** The program that its adapter would start. */
-function programOf(contribution: Contribution, adapters: ReadonlyMap<string, Contribution>): string | undefined {
-  const { key, program } = adapterOf(contribution, adapters)?.manifest ?? {}
-  const name = program === undefined ? undefined : own<unknown>(contribution.manifest[key!], program)
+/** Returns the program that the adapter would start. */
+function findStartedProgram(
+  contribution: Contribution,
+  adapters: ReadonlyMap<string, Contribution>,
+): string | undefined {
+  const { key, program } = findAdapter(contribution, adapters)?.manifest ?? {}
+  const name = program === undefined ? undefined : readOwn<unknown>(contribution.manifest[key!], program)
   return typeof name === 'string' ? name : undefined
 }
 
-/** Returns which slots these patterns cover: `*` stands for any characters, nothing for all. */
-export function slotsCovered(patterns: string[] | undefined): (slot: string) => boolean {
+/** Creates a matcher for slots. `*` in a pattern is any text; without patterns every slot matches. */
+export function createSlotMatcher(patterns: string[] | undefined): (slot: string) => boolean {
   if (!patterns) return () => true
-  const matchers = patterns.map((pattern) => wildcard(pattern))
+  const matchers = patterns.map((pattern) => compileWildcard(pattern))
   return (slot) => matchers.some((matches) => matches(slot))
 }
 
-/** The slot's own input with the properties that policies and compactors add to it. */
-function schemaOf(id: string, { manifest }: Contribution, { policies, compactors }: Registry): Schema {
+/** Returns the input of a slot with the properties that policies and compactors add. */
+function buildInputSchema(id: string, { manifest }: Contribution, { policies, compactors }: Registry): Schema {
   const adding = [...policies, ...compactors].filter(
-    ({ manifest }) => manifest.input && slotsCovered(manifest.slots)(id),
+    ({ manifest }) => manifest.input && createSlotMatcher(manifest.slots)(id),
   )
   const added = adding.map((contribution) => contribution.manifest.input!['properties'])
-  const input = manifest.input ?? offeredInput(manifest) ?? {}
+  const input = manifest.input ?? buildResourceInput(manifest) ?? {}
   return {
     ...input,
     type: 'object',
@@ -249,25 +252,25 @@ function schemaOf(id: string, { manifest }: Contribution, { policies, compactors
   }
 }
 
-function makeTool(name: string): Tool {
+function createTool(name: string): Tool {
   let names: Map<string, string> | undefined
   const tool: Tool = {
     name,
     actions: new Map(),
     words: new Map(),
     view(raw) {
-      names ??= agreed(tool)
+      names ??= listAgreedNames(tool)
       // `command.0` is a part of `command`.
-      const nameOf = (key: string) =>
+      const findName = (key: string) =>
         names!.get(foldKey(key)) ?? names!.get(foldKey(key.replace(/\.\d{1,4}$/, ''))) ?? key
-      return Object.fromEntries(Object.entries(raw).map(([key, value]) => [nameOf(key), value]))
+      return Object.fromEntries(Object.entries(raw).map(([key, value]) => [findName(key), value]))
     },
   }
   return tool
 }
 
-/** Spellings that mean one property in every action that knows them. */
-function agreed(tool: Tool): Map<string, string> {
+/** Returns the spellings that mean one property in every action that knows them. */
+function listAgreedNames(tool: Tool): Map<string, string> {
   const names = new Map<string, string>()
   const disputed = new Set<string>()
   for (const { shape } of tool.actions.values()) {
@@ -281,39 +284,48 @@ function agreed(tool: Tool): Map<string, string> {
 }
 
 /**
- * A tool that nobody agreed to yet is known by its refusal only: what it says of itself reaches no model. One of another vocabulary can
- * be called and is not shown: a model is given one word for a thing.
+ * Returns whether models may see a slot. A tool without consent shows only its refusal, because its texts must not
+ * reach a model. A tool of another dialect can be called and is not shown, so that a model sees one name per tool.
  */
 export const isAdvertised = ({ refusal, primary, chosen }: Slot): boolean =>
   primary.kind === 'action' && refusal?.name !== 'VT_PLUGIN_UNTRUSTED' && chosen
-/** The same for everybody: what belongs to a face is listed by that face. */
+/** Returns whether every client lists a slot. A slot with an audience is listed by its surface only. */
 export const isListed = (slot: Slot): boolean => isAdvertised(slot) && slot.info.audience === undefined
 
-/** What says no dialect is in all of them; of our own tools it is the unified one. */
+/**
+ * Returns whether a contribution belongs to a chosen dialect. Without a declaration, a built-in tool is unified and a
+ * foreign one belongs to all.
+ */
 function isChosen({ manifest: { dialect }, layer }: Contribution, dialects: readonly string[]): boolean {
   const own = dialect === undefined ? (layer === 'builtin' ? ['unified'] : undefined) : [dialect].flat()
   return own === undefined || own.some((name) => dialects.includes(name))
 }
-/** The name of an action as a tool of its own; nothing where it is taken or unfit for wires. */
-export function splitName({ tools, routes }: Registry, { info: { slot, tool, action } }: Slot): string | undefined {
+/** Returns the name of an action as a tool of its own; nothing where it is used already or too long. */
+export function findActionToolName(
+  { tools, routes }: Registry,
+  { info: { slot, tool, action } }: Slot,
+): string | undefined {
   const name = `${tool}_${action}`
   return routes.get(name) === slot && !tools.has(name) && name.length <= 64 ? name : undefined
 }
 
-const onlyReads = ({ info: { effects } }: Slot): boolean =>
+const isReadOnly = ({ info: { effects } }: Slot): boolean =>
   effects.length > 0 && effects.every((effect) => effect === 'read')
 
-/** Returns the name under which an action is a tool of its own: each, or with `splitReads` one that reads in a tool that writes. */
-export function ownName(registry: Registry, splitReads: boolean | undefined, slot: Slot): string | undefined {
+/**
+ * Returns the name under which an action is a tool of its own: with `each`, or with `splitReads` for a reading action
+ * of a tool that writes.
+ */
+export function findOwnToolName(registry: Registry, splitReads: boolean | undefined, slot: Slot): string | undefined {
   if (slot.info.action === undefined) return undefined
   const stands =
     registry.each ||
-    (splitReads && onlyReads(slot) && slotsOf(slot.tool).some(({ info }) => info.effects.includes('write')))
-  return stands ? splitName(registry, slot) : undefined
+    (splitReads && isReadOnly(slot) && listSlots(slot.tool).some(({ info }) => info.effects.includes('write')))
+  return stands ? findActionToolName(registry, slot) : undefined
 }
 
-/** The example of a slot as such a reader calls it. */
-export const exampleFor = (registry: Registry, splitReads: boolean | undefined, slot: Slot): string =>
-  ownName(registry, splitReads, slot) ? exampleOf(slot.info, true) : slot.example
+/** Returns the example of a slot in the form that this reader calls. */
+export const findExample = (registry: Registry, splitReads: boolean | undefined, slot: Slot): string =>
+  findOwnToolName(registry, splitReads, slot) ? formatExample(slot.info, true) : slot.example
 
-export const slotsOf = (tool: Tool): Slot[] => (tool.only ? [tool.only] : [...tool.actions.values()])
+export const listSlots = (tool: Tool): Slot[] => (tool.only ? [tool.only] : [...tool.actions.values()])

@@ -1,7 +1,7 @@
 import type { Manifest, Schema } from '../shapes/index.js'
 
-/** The input of a resource or a prompt: its variables or arguments, each a text. */
-export function offeredInput({ kind, template = '', arguments: texts = [] }: Manifest): Schema | undefined {
+/** Returns the input of a resource or a prompt: its variables or arguments, each a text. */
+export function buildResourceInput({ kind, template = '', arguments: texts = [] }: Manifest): Schema | undefined {
   if (kind !== 'resource' && kind !== 'prompt') return undefined
   const variables = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name: name!,

@@ -1,96 +1,108 @@
 import {
-  report,
+  createDiagnostic,
   type ContributionInfo,
   type Diagnostic,
-  type RightsLeft,
+  type RightsScope,
   type Settings,
   type SlotInfo,
 } from '../shapes/index.js'
-import { nearest, wildcard } from '../text/index.js'
+import { findNearest, compileWildcard } from '../text/index.js'
 import { effectWords, isEffect, isFamily, ruleFamilies } from './families.js'
-import { isOwnName, undecorated, type NamedSlots } from './spellings.js'
+import { isOwnName, normalizeName, type NamedSlots } from './spellings.js'
 
-/** Every tool of a server is called by this, the name of the server, and its own. */
+/** Prefix of every tool of a server: `mcp__`, the name of the server, `__`. */
 const server = /^mcp__[\w-]+?__/
 export const isOfServer = (slot: string): boolean => server.test(slot)
 
-/** Whether an allow rule may name tools by a glob: the actions of one tool, or tools of one server. What nobody has thought of stays shut. */
-export const mayAllow = (name: string): boolean =>
+/**
+ * Returns whether an allow rule may use this name. A glob may cover the actions of one tool or the tools of one server,
+ * but never tools of a future plugin.
+ */
+export const canAllow = (name: string): boolean =>
   !name.includes('*') ||
   /^\w+\/\*$/.test(name) ||
   (server.test(name) && server.exec(name)![0].length <= name.indexOf('*'))
 
-type Known = NamedSlots & { readonly infos: readonly ContributionInfo[] }
+type NamedRegistry = NamedSlots & { readonly infos: readonly ContributionInfo[] }
 
-/** What deserves a word about the names in limits and rules: one that nobody serves leaves open what was meant to be shut, and some hold for one spelling only. */
-export function policyNames(
+/**
+ * Reports names in limits and rules that no slot has, because they would not deny anything, and names that cover one
+ * spelling only.
+ */
+export function checkPolicyNames(
   { policy, automation }: Pick<Settings, 'policy' | 'automation'>,
-  registry: Known,
-  only: readonly RightsLeft[] = [],
+  registry: NamedRegistry,
+  only: readonly RightsScope[] = [],
 ): Diagnostic[] {
-  let made: ReturnType<typeof namesIn> | undefined
-  const byName = () => (made ??= namesIn(registry))
+  let made: ReturnType<typeof indexNames> | undefined
+  const byName = () => (made ??= indexNames(registry))
   const constraints = Object.keys(policy.constraints).map((name): Mention => ({ name, opens: false, allows: false }))
   const rules = [
-    ...rulesIn(policy.deny, false),
-    ...rulesIn(policy.ask, false),
-    ...rulesIn(policy.allow, true),
-    ...rulesIn(automation.full_auto.allowed_tools, true),
-    ...only.flatMap(({ tools }) => leftIn(tools)),
+    ...listRuleMentions(policy.deny, false),
+    ...listRuleMentions(policy.ask, false),
+    ...listRuleMentions(policy.allow, true),
+    ...listRuleMentions(automation.full_auto.allowed_tools, true),
+    ...only.flatMap(({ tools }) => listScopeMentions(tools)),
   ]
   const diagnostics = [...constraints, ...rules].flatMap((mention) => {
     const { name, allows } = mention
     if (isEffect(name) || isFamily(name)) return []
-    if (allows && !mayAllow(name)) return [idle(mention, byName())]
-    const slots = slotsBehind(name, byName())
-    if (slots.length > 0) return oneSpelling(mention, slots)
-    return isLater(name, registry) ? [] : [unknown(mention, [...byName().keys()])]
+    if (allows && !canAllow(name)) return [createNoMatchDiagnostic(mention, byName())]
+    const slots = findMeantSlots(name, byName())
+    if (slots.length > 0) return reportOneSpelling(mention, slots)
+    return isPendingServerName(name, registry) ? [] : [createUnknownDiagnostic(mention, [...byName().keys()])]
   })
   return [...new Map(diagnostics.map((one) => [one.message, one])).values()]
 }
 
-/** The first of the names that are left which leads to nothing. */
-export function unknownName(names: readonly string[], registry: Known): { name: string; nearest: string } | undefined {
-  const byName = namesIn(registry)
+/** Returns the first name of a scope that leads to no slot. */
+export function findUnknownName(
+  names: readonly string[],
+  registry: NamedRegistry,
+): { name: string; nearest: string } | undefined {
+  const byName = indexNames(registry)
   const leadsNowhere = ({ name }: Mention): boolean =>
-    !isEffect(name) && !isFamily(name) && slotsBehind(name, byName).length === 0 && !isLater(name, registry)
-  const found = leftIn(names).find(leadsNowhere)
-  return found && { name: found.name, nearest: suggested(found.name, [...byName.keys()]) }
+    !isEffect(name) &&
+    !isFamily(name) &&
+    findMeantSlots(name, byName).length === 0 &&
+    !isPendingServerName(name, registry)
+  const found = listScopeMentions(names).find(leadsNowhere)
+  return found && { name: found.name, nearest: suggestName(found.name, [...byName.keys()]) }
 }
 
-/** Every name of a slot, with the slots that have it. */
-function namesIn({ slots }: Known): Map<string, SlotInfo[]> {
+/** Maps every name to the slots that have it. */
+function indexNames({ slots }: NamedRegistry): Map<string, SlotInfo[]> {
   const byName = new Map<string, SlotInfo[]>()
   for (const { info } of slots.values())
     for (const name of [...info.names, ...info.aliases]) byName.set(name, [...(byName.get(name) ?? []), info])
   return byName
 }
 
-/** The names of what is left: a rule `Except(…)` takes away those in it. */
-const leftIn = (names: readonly string[] = []): Mention[] =>
+/** Lists the names of a scope; `Except(…)` contains denied names. */
+const listScopeMentions = (names: readonly string[] = []): Mention[] =>
   names.flatMap(
     (name) =>
-      exceptedBy(name)?.map((one): Mention => ({ name: one, opens: false, allows: false })) ?? [
+      parseExcept(name)?.map((one): Mention => ({ name: one, opens: false, allows: false })) ?? [
         { name, opens: true, allows: false },
       ],
   )
 
-/** The names in `Except(…)`. */
-export const exceptedBy = (name: string): string[] | undefined =>
+/** Parses the names in `Except(…)`. */
+export const parseExcept = (name: string): string[] | undefined =>
   /^Except\((.*)\)$/
     .exec(name)?.[1]!
     .split(',')
     .map((one) => one.trim())
 
-function slotsBehind(name: string, byName: ReadonlyMap<string, SlotInfo[]>): SlotInfo[] {
-  const exact = [name, undecorated(name)].flatMap((one) => byName.get(one) ?? [])
-  const matches = name.includes('*') ? wildcard(name) : (one: string) => one.startsWith(`${name}__`)
+function findMeantSlots(name: string, byName: ReadonlyMap<string, SlotInfo[]>): SlotInfo[] {
+  const exact = [name, normalizeName(name)].flatMap((one) => byName.get(one) ?? [])
+  const matches = name.includes('*') ? compileWildcard(name) : (one: string) => one.startsWith(`${name}__`)
   const several = exact.length > 0 ? [] : [...byName].flatMap(([one, infos]) => (matches(one) ? infos : []))
   return [...new Set([...exact, ...several])]
 }
 
-/** A server that has not said yet what it offers, or could not be started, may still serve any name behind its own, or the one name that a manifest gives a tool of it. */
-function isLater(name: string, { infos, slots }: Known): boolean {
+/** Returns whether a server that has not listed its tools may still serve the name. */
+function isPendingServerName(name: string, { infos, slots }: NamedRegistry): boolean {
   return infos.some(({ id, kind, slot }) => {
     const given = id.slice(id.lastIndexOf(':') + 1)
     if (kind === 'action' && slot === undefined && name === given) return true
@@ -104,32 +116,32 @@ function isLater(name: string, { infos, slots }: Known): boolean {
 type Entry = string | { rule: string }
 interface Mention {
   name: string
-  /** Does it leave something open, rather than take it away? */
+  /** The entry permits something. */
   opens: boolean
-  /** Does it give what would be asked about or denied? */
+  /** The entry allows calls that would be asked about or denied otherwise. */
   allows: boolean
-  /** The property of the input that it speaks about. */
+  /** The property of the input that the entry covers. */
   property?: string
 }
 
-function rulesIn(entries: readonly Entry[], opens: boolean, allows = opens): Mention[] {
+function listRuleMentions(entries: readonly Entry[], opens: boolean, allows = opens): Mention[] {
   const texts = entries.map((entry) => (typeof entry === 'string' ? entry : entry.rule).trim())
   return texts.flatMap((text) => {
-    const left = exceptedBy(text)
-    if (left) return left.flatMap((name) => rulesIn([name], true, false))
+    const left = parseExcept(text)
+    if (left) return left.flatMap((name) => listRuleMentions([name], true, false))
     const [, name, property] = /^([^\s()]+)(?:\((?:([\w.-]+):)?.*\))?$/s.exec(text) ?? []
     return name === undefined ? [] : [{ name, opens, allows, ...(property !== undefined && { property }) }]
   })
 }
 
-const unknown = ({ name }: Mention, known: readonly string[]): Diagnostic =>
-  report('VT_POLICY_UNKNOWN_TOOL', { name, nearest: suggested(name, known) }, [], 'warning')
+const createUnknownDiagnostic = ({ name }: Mention, known: readonly string[]): Diagnostic =>
+  createDiagnostic('VT_POLICY_UNKNOWN_TOOL', { name, nearest: suggestName(name, known) }, [], 'warning')
 
-const idle = ({ name }: Mention, known: ReadonlyMap<string, unknown>): Diagnostic =>
-  report('VT_POLICY_NO_MATCH', { name, nearest: suggested(name, [...known.keys()]) }, [], 'warning')
+const createNoMatchDiagnostic = ({ name }: Mention, known: ReadonlyMap<string, unknown>): Diagnostic =>
+  createDiagnostic('VT_POLICY_NO_MATCH', { name, nearest: suggestName(name, [...known.keys()]) }, [], 'warning')
 
-/** The nearest name that would meet something; for a glob the nearest that allows. */
-function suggested(name: string, known: readonly string[]): string {
+/** Suggests the nearest name that covers something; for a glob, the nearest one that may allow. */
+function suggestName(name: string, known: readonly string[]): string {
   const servers = [...new Set(known.flatMap((one) => server.exec(one)?.[0] ?? []))]
   const globs = [
     ...new Set([
@@ -143,32 +155,35 @@ function suggested(name: string, known: readonly string[]): string {
     own === undefined || servers.includes(own)
       ? []
       : servers.map((one) => `${one}${name.slice(own.length)}`).filter((one) => known.includes(one))
-  const byServer = own && globs.find((one) => nearest(own.slice(0, -2), [one.slice(0, -3)]))
+  const byServer = own && globs.find((one) => findNearest(own.slice(0, -2), [one.slice(0, -3)]))
   const like =
-    nearest(name, name.includes('*') ? globs : [...elsewhere, ...names]) ??
+    findNearest(name, name.includes('*') ? globs : [...elsewhere, ...names]) ??
     byServer ??
     globs.find((one) => one.startsWith(name.replace(/\*.*$/, '')))
   return like === undefined ? '' : `; nearest: ${like}`
 }
 
-/** What allows an alias allows calls by that name only: the alias may stand for a part of the slot. A property of the alias is none of the slot. */
-function oneSpelling({ name, opens, property }: Mention, infos: readonly SlotInfo[]): Diagnostic[] {
-  // A glob is no spelling of one name.
-  const behind = name.includes('*')
+/**
+ * Reports a rule that covers only calls by the name of an alias, because an alias may cover a part of its slot. A
+ * property of the alias is unknown to the slot.
+ */
+function reportOneSpelling({ name, opens, property }: Mention, infos: readonly SlotInfo[]): Diagnostic[] {
+  // A glob covers more than one name.
+  const aliased = name.includes('*')
     ? []
     : infos.filter((info) => !isOwnName(name, info) && !info.names.some((one) => one.startsWith(`${name}__`)))
-  if (behind.length === 0) return []
-  const slots = behind.map(({ slot }) => slot).join(', ')
+  if (aliased.length === 0) return []
+  const slots = aliased.map(({ slot }) => slot).join(', ')
   const strange =
     property !== undefined &&
-    !behind.some(({ input }) => Object.hasOwn((input['properties'] ?? {}) as object, property))
+    !aliased.some(({ input }) => Object.hasOwn((input['properties'] ?? {}) as object, property))
   if (strange)
     return [
-      report(
+      createDiagnostic(
         'VT_POLICY_ONE_SPELLING',
         {
           name: `${name}(${property}:…)`,
-          reason: `'${property}' is no property of ${slots}, so it meets no call`,
+          reason: `'${property}' is not a property of ${slots}, so the rule matches no call`,
           slots,
         },
         [],
@@ -177,9 +192,9 @@ function oneSpelling({ name, opens, property }: Mention, infos: readonly SlotInf
     ]
   return opens
     ? [
-        report(
+        createDiagnostic(
           'VT_POLICY_ONE_SPELLING',
-          { name, reason: `what it opens holds for calls by this name only, not for ${slots}`, slots },
+          { name, reason: `the rule permits calls by this name only, not all calls of ${slots}`, slots },
           [],
           'warning',
         ),

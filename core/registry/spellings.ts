@@ -1,9 +1,9 @@
 import type { Contribution, SlotInfo } from '../shapes/index.js'
-import { targetsOf } from './alias_targets.js'
+import { listAliasTargets } from './alias_targets.js'
 import { foldKey } from './shape.js'
 
-/** The tool's name as models decorate it: quotes and the prefixes of function-calling wires go. */
-export const toolName = (name: string): string =>
+/** Removes the decoration of models from a tool name: quotes and the prefixes of function-calling wires. */
+export const stripDecoration = (name: string): string =>
   name
     .trim()
     .replace(/^(["'`])(.*)\1$/s, '$2')
@@ -16,7 +16,7 @@ interface Slot {
   readonly info: SlotInfo
   readonly primary: Contribution
 }
-/** What of a registry names are read from. */
+/** The parts of a registry that define names. */
 export interface NamedSlots {
   readonly slots: ReadonlyMap<string, Slot>
   readonly tools: ReadonlyMap<string, { readonly words: ReadonlyMap<string, Slot> }>
@@ -25,20 +25,20 @@ export interface NamedSlots {
 
 const known = new WeakMap<NamedSlots, ReadonlyMap<string, Spellings>>()
 
-/** The names of a slot, as the manifests of a whole generation say them. */
-export function spellingsOf(registry: NamedSlots, slot: string): Spellings {
-  const there = known.get(registry) ?? collect(registry)
+/** Returns the names of a slot, from the manifests of a whole generation. */
+export function findSpellings(registry: NamedSlots, slot: string): Spellings {
+  const there = known.get(registry) ?? collectSpellings(registry)
   known.set(registry, there)
   return there.get(slot) ?? { names: [slot], aliases: [] }
 }
 
-function collect(registry: NamedSlots): ReadonlyMap<string, Spellings> {
-  const all = [...registry.slots.values()].map((slot) => ({ slot, ...ownNames(registry, slot) }))
-  // A name that somebody else has taken opens nothing here, and still shuts what it was said of: no plugin lifts a rule by its name.
+function collectSpellings(registry: NamedSlots): ReadonlyMap<string, Spellings> {
+  const all = [...registry.slots.values()].map((slot) => ({ slot, ...listOwnNames(registry, slot) }))
+  // A name that another slot has permits nothing here but still denies, so no plugin lifts a rule by taking a name.
   const aliases = new Map(all.map(({ slot, lost }) => [slot.info.slot, new Set(lost)]))
   for (const { slot, names } of all) {
-    // An alias with cases may lead to several slots; its name speaks about all of them.
-    for (const target of targetsOf(slot.primary.manifest.alias ?? {}))
+    // An alias with cases may lead to several slots; its name covers all of them.
+    for (const target of listAliasTargets(slot.primary.manifest.alias ?? {}))
       aliases.set(target, new Set([...(aliases.get(target) ?? []), ...names]))
   }
   return new Map(
@@ -49,8 +49,8 @@ function collect(registry: NamedSlots): ReadonlyMap<string, Spellings> {
   )
 }
 
-/** The names by which a slot is called, and those that its manifest says and another has. */
-function ownNames(
+/** Lists the names by which a slot is called, and those of its manifest that another slot has. */
+function listOwnNames(
   { slots, tools, routes }: NamedSlots,
   { info: { slot, tool, action }, primary: { manifest } }: Slot,
 ): { names: string[]; lost: string[] } {
@@ -67,13 +67,13 @@ function ownNames(
   return { names: [...names], lost: [...routed, ...words.keys()].filter((name) => !names.has(name)) }
 }
 
-/** A name without the decoration that a call may have too. */
-export const undecorated = (name: string): string => toolName(name).toLowerCase().replace(/[- ]/g, '_')
+/** Normalises a name: removes decoration, folds case, `-` and blanks. */
+export const normalizeName = (name: string): string => stripDecoration(name).toLowerCase().replace(/[- ]/g, '_')
 
-/** Whether a limit or rule under this name speaks about the slot: any spelling of a tool speaks about what is behind it. */
-export const concerns = (name: string, { names, aliases }: Spellings): boolean =>
-  [name, undecorated(name)].some((one) => names.includes(one) || aliases.includes(one))
+/** Returns whether a limit or rule with this name covers the slot, by any of its spellings. */
+export const isSpelling = (name: string, { names, aliases }: Spellings): boolean =>
+  [name, normalizeName(name)].some((one) => names.includes(one) || aliases.includes(one))
 
-/** Whether a name is one of the slot's own, rather than that of an alias, which may stand for a part of it. */
+/** Returns whether a name is the slot's own. An alias, which may cover a part of the slot, does not count. */
 export const isOwnName = (name: string, { names }: Spellings): boolean =>
-  names.includes(name) || names.includes(undecorated(name))
+  names.includes(name) || names.includes(normalizeName(name))

@@ -2,25 +2,28 @@ import { readFileSync } from 'node:fs'
 import type { ValidateFunction } from 'ajv'
 import type { Kind, Manifest, Schema } from '../shapes/index.js'
 import { programFile, requireLibrary } from '../system/index.js'
-import { faultsOf, type ContractFault } from './explain.js'
+import { toFaults, type ContractFault } from './explain.js'
 
 export type Contract = 'manifest.1.json' | 'config.1.json' | 'tool-policy.1.json' | 'schedule_task.1.json'
 
-/** One of our published schemas, as it lies in `manifests/schema/`. */
+/** Reads one of our published schemas from `manifests/schema/`. */
 export function readContract(name: Contract | 'thread_event.1.json'): Schema {
   return JSON.parse(readFileSync(programFile(`manifests/schema/${name}`), 'utf8'))
 }
 
-/** Checks a document against one of our schemas; `known` are the keys that its top may have where the schema does not list them in one place. */
-export function conform(name: Contract, value: unknown, known?: readonly string[]): ContractFault[] {
+/**
+ * Checks a document against one of our schemas; `known` are the keys of its top level where the schema does not list
+ * them in one place.
+ */
+export function checkContract(name: Contract, value: unknown, known?: readonly string[]): ContractFault[] {
   // Compiling a schema takes longer than starting Node, so the build compiles it.
   const validate = requireLibrary(
     programFile(`manifests/schema/_${name.slice(0, -'.json'.length)}.cjs`),
   ) as ValidateFunction
-  return validate(value) ? [] : faultsOf(validate.errors ?? [], known).slice(0, 8)
+  return validate(value) ? [] : toFaults(validate.errors ?? [], known).slice(0, 8)
 }
 
-/** The check of a schema as a script, for the build. */
+/** Compiles a schema to a script, for the build. */
 export async function compileContract(name: Contract): Promise<string> {
   const [{ Ajv2020 }, { default: standalone }] = await Promise.all([
     import('ajv/dist/2020.js'),
@@ -45,7 +48,7 @@ export async function compileContract(name: Contract): Promise<string> {
     'x-one-author',
     'x-moved',
     'x-fired',
-    'x-said-by',
+    'x-adds-layer',
   ])
   // A provider has the same schema in a manifest and in the settings.
   if (name === 'manifest.1.json') ajv.addSchema(readContract('config.1.json'))
@@ -54,8 +57,8 @@ export async function compileContract(name: Contract): Promise<string> {
 
 let keys: Record<string, string[]> | undefined
 let ways: Record<string, string[]> = {}
-/** The keys a manifest of each kind may have, from the schema. */
-export function keysOf(): Record<string, string[]> {
+/** Returns the keys that a manifest of each kind may have, from the schema. */
+export function keysByKind(): Record<string, string[]> {
   if (keys) return keys
   const defs = readContract('manifest.1.json')['$defs'] as Record<
     string,
@@ -69,16 +72,16 @@ export function keysOf(): Record<string, string[]> {
   )
   return keys
 }
-/** The keys of which a manifest of a kind has exactly one: they select the adapter or the module. */
-export const waysOf = (kind: Kind): string[] => (keysOf(), ways[kind] ?? [])
+/** Returns the keys of which a manifest of a kind has exactly one: they select the adapter or the module. */
+export const handlerKeys = (kind: Kind): string[] => (keysByKind(), ways[kind] ?? [])
 
-/** Whether manifests give a key a meaning of their own, so that no adapter may take it. */
-export const isTaken = (key: string | undefined): boolean =>
-  Object.values(keysOf()).flat().includes(key!) &&
-  !(['action', 'policy', 'compactor'] as const).some((kind) => key !== 'alias' && waysOf(kind).includes(key!))
+/** Returns whether a key has its own meaning in manifests, so that no adapter may use it. */
+export const isReservedKey = (key: string | undefined): boolean =>
+  Object.values(keysByKind()).flat().includes(key!) &&
+  !(['action', 'policy', 'compactor'] as const).some((kind) => key !== 'alias' && handlerKeys(kind).includes(key!))
 
-/** The keys of an action that an adapter can serve, whether or not that adapter is installed. */
-export function dataKeys(manifest: Manifest): string[] {
-  const data = waysOf('action').filter((way) => way !== 'module' && way !== 'alias')
-  return Object.keys(manifest).filter((key) => data.includes(key) || !keysOf()['action']!.includes(key))
+/** Lists the keys of an action that an adapter can serve, installed or not. */
+export function listAdapterKeys(manifest: Manifest): string[] {
+  const data = handlerKeys('action').filter((way) => way !== 'module' && way !== 'alias')
+  return Object.keys(manifest).filter((key) => data.includes(key) || !keysByKind()['action']!.includes(key))
 }

@@ -1,16 +1,16 @@
 import { isObject, type Schema } from '../shapes/index.js'
 
-/** What a schema may multiply to: each of `anyOf`, and each reference, is checked again for the same value. */
-const most = { checks: 100_000, steps: 10_000_000, repeated: 10_000, levels: 64 }
-/** How deep a value is at least, however simple: a schema that costs too much for it can check nothing. */
-const usual_depth = 2
+/** Limits of the work of a check: each part of `anyOf`, and each reference, is checked again for the same value. */
+const LIMITS = { checks: 100_000, steps: 10_000_000, repeated: 10_000, levels: 64 }
+/** Least depth of any value: a schema that costs too much for it can check nothing. */
+const MIN_VALUE_DEPTH = 2
 
-const here = {
+const SAME_VALUE_KEYS = {
   one: ['not', 'if', 'then', 'else'],
   list: ['allOf', 'anyOf', 'oneOf'],
   map: ['dependentSchemas', 'dependencies'],
 }
-const below = {
+const NESTED_VALUE_KEYS = {
   one: [
     'items',
     'additionalItems',
@@ -24,32 +24,41 @@ const below = {
   map: ['properties', 'patternProperties'],
 }
 
-/** Why a schema cannot be checked within bounds; nothing where it can. A reference that leads nowhere is the compiler's to refuse. */
-export function schemaObjection(schema: Schema): string | undefined {
-  const foreign = tooDeep(schema)
+/**
+ * Returns the reason why a schema cannot be checked within bounds; nothing if it can. References to missing parts are
+ * refused by the compiler.
+ */
+export function findSchemaProblem(schema: Schema): string | undefined {
+  const foreign = findStructureFault(schema)
   if (foreign !== undefined) return foreign
-  const checks = costs(schema, usual_depth).at(-1)!
+  const checks = computeCosts(schema, MIN_VALUE_DEPTH).at(-1)!
   if (checks === Infinity) return 'refers to itself without end'
-  return checks > most.checks ? `multiplies to more than ${most.checks} checks of one value` : undefined
+  return checks > LIMITS.checks ? `multiplies to more than ${LIMITS.checks} checks of one value` : undefined
 }
 
-/** How many steps a value takes where they are too many; what is known of the schema is worked out once. */
-export function excessOf(schema: Schema): (value: unknown) => { steps: number; limit: number } | undefined {
+/**
+ * Creates a check of the steps that a value takes, which returns them if they are too many. The costs of the schema are
+ * computed once.
+ */
+export function createCostCheck(schema: Schema): (value: unknown) => { steps: number; limit: number } | undefined {
   const repeated = JSON.stringify(schema).includes('"uniqueItems"')
-  const known = costs(schema, most.levels)
+  const known = computeCosts(schema, LIMITS.levels)
   if (known.at(-1)! <= 200 && !repeated) return () => undefined
   return (value) => {
-    const { parts, depth } = sizeOf(value)
+    const { parts, depth } = measureValue(value)
     // Each item is compared with each.
-    if (repeated && parts > most.repeated) return { steps: parts, limit: most.repeated }
+    if (repeated && parts > LIMITS.repeated) return { steps: parts, limit: LIMITS.repeated }
     const steps = parts * known[Math.min(depth, known.length - 1)]!
-    return steps > most.steps ? { steps, limit: most.steps } : undefined
+    return steps > LIMITS.steps ? { steps, limit: LIMITS.steps } : undefined
   }
 }
 
-/** How often the parts of a schema are gone through for a value of a depth of 0, 1, 2 …, each as often as the schema leads to it; the last number holds for all deeper ones. */
-function costs(schema: Schema, levels: number): number[] {
-  const all = reachable(schema)
+/**
+ * Computes how often the parts of a schema are visited, for values of a depth of 0, 1, 2 …; the last number holds for
+ * all deeper ones.
+ */
+function computeCosts(schema: Schema, levels: number): number[] {
+  const all = collectParts(schema)
   const found: number[] = []
   let before = new Map<unknown, number>()
   for (let level = 0; level <= levels; level++) {
@@ -58,12 +67,12 @@ function costs(schema: Schema, levels: number): number[] {
       if (!isObject(part)) return 1
       const known = now.get(part)
       if (known !== undefined) return known
-      // What comes back here before it is done comes back for ever.
+      // A part that is reached again before it is done recurses for ever.
       now.set(part, Infinity)
       let sum = 1
-      for (const next of partsOf(part, here)) sum += cost(next)
-      if (typeof part['$ref'] === 'string') sum += cost(referredPart(schema, part['$ref']))
-      if (level > 0) for (const next of partsOf(part, below)) sum += before.get(next) ?? 1
+      for (const next of listParts(part, SAME_VALUE_KEYS)) sum += cost(next)
+      if (typeof part['$ref'] === 'string') sum += cost(resolveReference(schema, part['$ref']))
+      if (level > 0) for (const next of listParts(part, NESTED_VALUE_KEYS)) sum += before.get(next) ?? 1
       now.set(part, sum)
       return sum
     }
@@ -75,21 +84,21 @@ function costs(schema: Schema, levels: number): number[] {
   return found
 }
 
-/** The schema with everything in it that can be a schema. */
-function reachable(schema: Schema): Schema[] {
+/** Lists the schema and everything in it that can be a schema. */
+function collectParts(schema: Schema): Schema[] {
   const seen = new Set<Schema>()
   const rest: unknown[] = [schema]
   while (rest.length > 0) {
     const part = rest.pop()
     if (!isObject(part) || seen.has(part)) continue
     seen.add(part)
-    rest.push(...partsOf(part, here), ...partsOf(part, below))
-    if (typeof part['$ref'] === 'string') rest.push(referredPart(schema, part['$ref']))
+    rest.push(...listParts(part, SAME_VALUE_KEYS), ...listParts(part, NESTED_VALUE_KEYS))
+    if (typeof part['$ref'] === 'string') rest.push(resolveReference(schema, part['$ref']))
   }
   return [...seen]
 }
 
-function partsOf(schema: Schema, { one, list, map }: typeof here): unknown[] {
+function listParts(schema: Schema, { one, list, map }: typeof SAME_VALUE_KEYS): unknown[] {
   return [
     ...one.map((key) => schema[key]).filter(isObject),
     ...list.flatMap((key) => (Array.isArray(schema[key]) ? (schema[key] as unknown[]) : [])),
@@ -97,18 +106,18 @@ function partsOf(schema: Schema, { one, list, map }: typeof here): unknown[] {
   ]
 }
 
-/** What a reference within a schema leads to. */
-export function referredPart(schema: Schema, ref: string): unknown {
+/** Returns the part of a schema that a reference points to. */
+export function resolveReference(schema: Schema, ref: string): unknown {
   if (!ref.startsWith('#')) return undefined
   let at: unknown = schema
   for (const name of ref.slice(1).split('/').slice(1)) {
-    const key = unescaped(name)
+    const key = unescapePointer(name)
     at = Array.isArray(at) ? at[Number(key)] : isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined
   }
   return at
 }
 
-function unescaped(name: string): string {
+function unescapePointer(name: string): string {
   try {
     return decodeURIComponent(name).replaceAll('~1', '/').replaceAll('~0', '~')
   } catch {
@@ -116,16 +125,18 @@ function unescaped(name: string): string {
   }
 }
 
-/** What cannot be followed, and what is nested so deep that readers would run out of stack. */
-function tooDeep(schema: Schema): string | undefined {
+/**
+ * Returns the fault of a schema that cannot be followed, or that is nested so deep that readers would run out of stack.
+ */
+function findStructureFault(schema: Schema): string | undefined {
   const rest: { part: unknown; depth: number }[] = [{ part: schema, depth: 0 }]
   for (let next = rest.pop(); next; next = rest.pop()) {
     const { part, depth } = next
     if (typeof part !== 'object' || part === null) continue
-    if (depth > most.levels) return `is nested more than ${most.levels} levels deep`
+    if (depth > LIMITS.levels) return `is nested more than ${LIMITS.levels} levels deep`
     for (const [key, item] of Object.entries(part)) {
       if ((key === '$dynamicRef' || key === '$recursiveRef') && typeof item === 'string') return `has ${key}`
-      if (key === '$ref' && typeof item === 'string' && referredPart(schema, item) === undefined)
+      if (key === '$ref' && typeof item === 'string' && resolveReference(schema, item) === undefined)
         return `refers to ${item.slice(0, 200)}, which is not a part of it`
       rest.push({ part: item, depth: depth + 1 })
     }
@@ -133,8 +144,8 @@ function tooDeep(schema: Schema): string | undefined {
   return undefined
 }
 
-/** Its parts, and how deep they lie. */
-function sizeOf(value: unknown): { parts: number; depth: number } {
+/** Counts the parts of a value and its depth. */
+function measureValue(value: unknown): { parts: number; depth: number } {
   let parts = 0
   let deepest = 0
   const rest: { part: unknown; depth: number }[] = [{ part: value, depth: 0 }]

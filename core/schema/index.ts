@@ -1,6 +1,14 @@
-export { outputCheck, type OutputCheck } from './answers.js'
-export { buildCheck, builtName } from './built.js'
+export { compileOutputCheck, type OutputCheck } from './output_check.js'
+export { buildCheck, checkFileName } from './built.js'
 export { compile, type Check } from './compile.js'
-export { referredPart, schemaObjection } from './cost.js'
-export { compileContract, conform, dataKeys, isTaken, keysOf, readContract, waysOf } from './contracts.js'
+export { resolveReference, findSchemaProblem } from './cost.js'
+export {
+  compileContract,
+  checkContract,
+  listAdapterKeys,
+  isReservedKey,
+  keysByKind,
+  readContract,
+  handlerKeys,
+} from './contracts.js'
 export type { ContractFault } from './explain.js'

@@ -1,11 +1,11 @@
 import type { ErrorObject } from 'ajv'
 import type { JsonObject, Schema } from '../shapes/index.js'
 import { toText } from '../text/index.js'
-import { extra, outOfRange, stepsOf } from './explain.js'
+import { findNamedKey, formatRangeFault, parsePointer } from './explain.js'
 
 // Explains ajv's errors of a call's input as issues, for a model that is to correct the input.
 
-/** One thing that is wrong with an input: `field` as the schema spells it, `allowed` at most 30 values. */
+/** One fault of an input: `field` in the schema's spelling, `allowed` at most 30 values. */
 export interface Issue {
   code: 'VT_INPUT_MISSING' | 'VT_INPUT_UNKNOWN' | 'VT_INPUT_INVALID' | 'VT_INPUT_CONFLICT'
   field: string
@@ -14,12 +14,12 @@ export interface Issue {
   got?: unknown
 }
 
-/** The errors of an input, at most 8, each with the problem, the received value and the allowed values. */
-export function issuesOf(errors: readonly ErrorObject[]): Issue[] {
+/** Converts the errors of an input to at most 8 issues, each with the received value and the allowed values. */
+export function toIssues(errors: readonly ErrorObject[]): Issue[] {
   const alternatives = new Map<string, string[]>()
   const issues: Issue[] = []
   for (const error of errors) {
-    // Branches of anyOf/oneOf that only ask for a field are one issue: "Missing 'a' or 'b'".
+    // Branches of anyOf/oneOf that only require a field are one issue: "Missing 'a' or 'b'".
     const branch = /^(.*\/(?:anyOf|oneOf))\/\d+\/required$/.exec(error.schemaPath)
     if (branch && error.keyword === 'required')
       alternatives.set(branch[1]!, [...(alternatives.get(branch[1]!) ?? []), error.params['missingProperty']])
@@ -34,42 +34,42 @@ export function issuesOf(errors: readonly ErrorObject[]): Issue[] {
         field: group.join(' or '),
         problem: `Missing ${group.map((f) => `'${f}'`).join(' or ')}.`,
       })
-    else if (error.keyword !== 'if' && !/\/(anyOf|oneOf)\/\d+\//.test(at)) issues.push(issueOf(error))
+    else if (error.keyword !== 'if' && !/\/(anyOf|oneOf)\/\d+\//.test(at)) issues.push(toIssue(error))
   }
   const seen = new Set<string>()
   const unique = issues.filter(({ field, problem }) => !seen.has(field + problem) && seen.add(field + problem))
-  return (unique.length ? unique : errors.slice(0, 1).map(issueOf)).slice(0, 8)
+  return (unique.length ? unique : errors.slice(0, 1).map(toIssue)).slice(0, 8)
 }
 
-/** What a branch of a choice takes, as far as one word says it. */
-function kindNeeded({ type, minItems, const: only, minimum }: Schema): string {
+/** Formats the value that a branch of a choice accepts, in a few words. */
+function formatBranch({ type, minItems, const: only, minimum }: Schema): string {
   if (only !== undefined) return JSON.stringify(only)
   if (type === 'array' && minItems !== undefined)
     return minItems === 1 ? 'array that is not empty' : `array of at least ${toText(minItems)}`
   return [type ?? (minimum === undefined ? 'another value' : `at least ${toText(minimum)}`)].flat().join(' or ')
 }
 
-const unfit: Record<string, string> = {
-  command: 'has a NUL character or half of a surrogate pair; no program can be given that',
+const FORMAT_FAULTS: Record<string, string> = {
+  command: 'has a NUL character or half of a surrogate pair, which no program accepts',
 }
 
-function issueOf(error: ErrorObject): Issue {
-  const path = stepsOf(error)
-  const field = fieldOf(path)
-  const memberOf = (name: string): string => (path.length > 0 ? `${field}.${name}` : name)
+function toIssue(error: ErrorObject): Issue {
+  const path = parsePointer(error)
+  const field = formatField(path)
+  const formatMember = (name: string): string => (path.length > 0 ? `${field}.${name}` : name)
   const params: JsonObject = error.params
   const note = (error.parentSchema as JsonObject | undefined)?.['x-note']
   const invalid = (text: string, more: Partial<Issue> = {}): Issue => ({
     code: 'VT_INPUT_INVALID',
     field,
-    problem: `'${field}' ${text}${inBrackets(note)}.`,
+    problem: `'${field}' ${text}${formatNote(note)}.`,
     got: shorten(error.data),
     ...more,
   })
   const got = JSON.stringify(shorten(error.data))
   switch (error.keyword) {
     case 'required': {
-      const name = memberOf(String(params['missingProperty']))
+      const name = formatMember(String(params['missingProperty']))
       return { code: 'VT_INPUT_MISSING', field: name, problem: `Missing '${name}'.` }
     }
     case 'dependentRequired': {
@@ -82,7 +82,7 @@ function issueOf(error: ErrorObject): Issue {
     }
     case 'additionalProperties':
     case 'unevaluatedProperties': {
-      const name = memberOf(extra(error)[0]!)
+      const name = formatMember(findNamedKey(error)[0]!)
       return { code: 'VT_INPUT_UNKNOWN', field: name, problem: `Unknown property '${name}'.` }
     }
     case 'enum': {
@@ -96,30 +96,30 @@ function issueOf(error: ErrorObject): Issue {
     case 'type':
       return invalid(`is ${got}; needed: ${[params['type']].flat().join(' or ')}`)
     case 'not':
-      return conflictOf(error.schema as JsonObject) ?? invalid(`is ${got}, which is not allowed here`)
+      return toConflict(error.schema as JsonObject) ?? invalid(`is ${got}, which is not allowed here`)
     case 'anyOf':
     case 'oneOf':
       return {
         ...invalid(''),
-        problem: `'${field}' is ${got}; needed: ${note ?? (error.schema as Schema[]).map(kindNeeded).join(', or ')}.`,
+        problem: `'${field}' is ${got}; needed: ${note ?? (error.schema as Schema[]).map(formatBranch).join(', or ')}.`,
       }
     case 'false schema':
-      return invalid('does not go with what else is given')
+      return invalid('cannot be combined with the other properties')
     default:
-      return invalid(misfitText(error, got))
+      return invalid(formatMisfit(error, got))
   }
 }
 
-/** Writes a place in an input as `a[0].b`. */
-const fieldOf = ([first = '', ...rest]: readonly string[]): string =>
+/** Formats a position in an input as `a[0].b`. */
+const formatField = ([first = '', ...rest]: readonly string[]): string =>
   [first, ...rest.map((part) => (/^\d+$/.test(part) ? `[${part}]` : `.${part}`))].join('') || 'the input'
 
-const misfitText = (error: ErrorObject, got: string | undefined): string =>
-  outOfRange(error) ?? unfit[String(error.params['format'])] ?? `is ${got}; it ${error.message}`
+const formatMisfit = (error: ErrorObject, got: string | undefined): string =>
+  formatRangeFault(error) ?? FORMAT_FAULTS[String(error.params['format'])] ?? `is ${got}; it ${error.message}`
 
-const inBrackets = (note: unknown): string => (note ? ` (${toText(note)})` : '')
+const formatNote = (note: unknown): string => (note ? ` (${toText(note)})` : '')
 
-function conflictOf({ required }: JsonObject): Issue | undefined {
+function toConflict({ required }: JsonObject): Issue | undefined {
   if (!Array.isArray(required) || required.length < 2) return undefined
   const problem = `${required.map((name) => `'${name}'`).join(' and ')} exclude each other.`
   return { code: 'VT_INPUT_CONFLICT', field: required.join(', '), problem }

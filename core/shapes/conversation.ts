@@ -1,7 +1,10 @@
 import type { Asker } from './asking.js'
 import type { JsonObject, Result } from './types.js'
 
-/** One action of a conversation: takes the input of the action of its name. Contract: fails with VT_INPUT_INVALID for input that the action's schema refuses. */
+/**
+ * One action of a conversation; takes the input of the action with its name. Contract: fails with VT_INPUT_INVALID for
+ * input that the schema of the action refuses.
+ */
 export type ConversationAction = (input: JsonObject) => Promise<Result>
 
 /** The list of steps of the task. */
@@ -35,8 +38,8 @@ export interface ConversationReport {
 }
 
 /**
- * Services of the conversation that a call belongs to. They are plain functions over data, made for one call, and the same for a plugin in
- * this process and for an isolated one.
+ * Services of the conversation that a call belongs to: plain functions over data, made for one call, equal for a plugin
+ * in this process and an isolated one.
  */
 export interface ConversationServices {
   readonly tracker: ConversationTracker

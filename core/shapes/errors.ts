@@ -1,23 +1,23 @@
-import { inert, redactText, toText, visibleLine } from '../text/index.js'
+import { escapeTemplates, redactText, toText, visibleLine } from '../text/index.js'
 import type { Diagnostic, JsonObject, Next, Problem } from './types.js'
 
 type Row = [message: string, hint: string, retryable?: true]
 
 /**
- * The kernel's codes: `[message, hint]`, `{name}` is replaced by the value given under that name. The message says what is
- * wrong and quotes the value, the hint says what to do next. Codes are never reused. The codes of a slot stand in its manifest.
+ * Codes of the kernel: `[message, hint]`, where `{name}` is replaced by the value with that name. The message quotes
+ * the wrong value; the hint names the next step. Codes are never reused. The codes of a slot are in its manifest.
  */
 export const codes = {
-  VT_TOOL_UNKNOWN: ['Tool {tool} not found; nearest: {known}.', 'Use one of these names, or one of the list of tools.'],
-  VT_ACTION_MISSING: ['{tool} needs an action; possible here: {candidates}.', 'Give "action". {example}'],
+  VT_TOOL_UNKNOWN: ['Tool {tool} not found; nearest: {known}.', 'Use one of these names, or list the tools.'],
+  VT_ACTION_MISSING: ['{tool} needs an action; possible: {candidates}.', 'Give "action". {example}'],
   VT_ACTION_UNKNOWN: ["{tool} has no action '{action}'; known: {known}.", 'Use one of the known actions. {example}'],
   VT_ACTION_DEPRECATED: [
-    "{tool} has no action '{action}' any more; {instead} ran.{ignored}",
+    "The action '{action}' of {tool} was removed; {instead} ran instead.{ignored}",
     'Call {instead} by its name.',
   ],
   VT_ACTION_DECLINED: [
-    'No plugin took the call to {slot}.',
-    '`vtcode doctor` shows who serves the slot and why each declined.',
+    'Every handler of {slot} declined the call.',
+    '`vtcode doctor` lists the handlers and the reason of each.',
   ],
   VT_INPUT_MISSING: ['Missing {fields}.', '{example}'],
   VT_INPUT_UNKNOWN: ["Unknown property '{field}'{nearest}; valid: {valid}.", '{way}{example}'],
@@ -34,24 +34,25 @@ export const codes = {
     'Continue with `next` for more.',
   ],
   VT_POLICY_ALLOW_IGNORED: [
-    '{file} allows {name}; a workspace may only tighten, so that was ignored.',
+    '{file} allows {name}; this was ignored, because a workspace may only tighten.',
     'Allow it in ~/.vtcode/vtcode.config.yaml under policy.allow.',
   ],
   VT_POLICY_NO_MATCH: [
-    'The policy allows {name}, which can match nothing: a name with * is allowed only as mcp__<server>__* or <tool>/*{nearest}.',
-    'Write the name out, or deny and ask by it: they take any *.',
+    'The policy allows {name}, which matches nothing: ' +
+      'in an allow rule, * is valid only in mcp__<server>__* or <tool>/*{nearest}.',
+    'Write the whole name. Rules under deny and ask accept any *.',
   ],
   VT_POLICY_UNKNOWN_TOOL: [
     'The policy names {name}, a tool that does not exist{nearest}.',
-    'Correct the name; what it says about this name changes nothing.',
+    'Correct the name; the rule has no effect.',
   ],
   VT_POLICY_ONE_SPELLING: [
-    'The policy names {name}, one name of {slots} among others: {reason}.',
+    'The policy names {name}, which is only one of several names of {slots}: {reason}.',
     'Name {slots} instead.',
   ],
   VT_POLICY_UNUSED: ["'{key}' in {file} is not used.", 'Remove it; approvals are never taken from a workspace.'],
   VT_POLICY_FULL_AUTO: [
-    'The settings say full-auto, which is not enabled; the mode is auto.',
+    'The mode full-auto of the settings is not enabled; the mode is auto.',
     'Set automation.full_auto.enabled in ~/.vtcode/vtcode.config.yaml, or start with `--mode full-auto`.',
   ],
   VT_POLICY_ONLY: ['{problem}', 'Correct `only`; nothing was done.'],
@@ -62,22 +63,25 @@ export const codes = {
   VT_GUARD_DUPLICATE: ['{reason}', 'Nothing was done. {way}'],
   VT_POLICY_UNAVAILABLE: [
     'The policy {id} is not available: {reason}',
-    '`vtcode doctor` says what to fix; until then only reading calls run.',
+    'Fix it as `vtcode doctor` says; until then, only calls that read run.',
   ],
   VT_HOOK_NEVER: [
-    "'hooks' names {event}, an event that is never fired here{nearest}.",
+    "'hooks' names {event}, an event that never occurs here{nearest}.",
     'Correct the name; its hooks do not run.',
   ],
-  VT_CALL_REISSUED: ['A lifecycle hook changed the input; {slot} ran with {input}.', 'Judge the answer by this input.'],
+  VT_CALL_REISSUED: [
+    'A lifecycle hook changed the input; {slot} ran with {input}.',
+    'Read the answer as the result of this input.',
+  ],
   VT_CALL_ABORTED: ['The call was aborted by the caller.', 'Call again when the result is wanted.'],
   VT_CALL_INTERRUPTED: [
-    'The call was interrupted after it had started; what it did before that stays.',
-    'Check what was changed before you continue.',
+    'The call was interrupted after its start; its changes until then remain.',
+    'Check the changes before you continue.',
   ],
   VT_CALL_FAILED: ['The plugin {plugin} failed: {reason}', 'See `vtcode doctor`; the other tools still work.'],
   VT_CALL_TIMEOUT: [
     '{slot} did not answer within {seconds} s.',
-    'Ask for less, or raise timeout_secs of the plugin in the settings.',
+    'Request less, or raise timeout_secs of the plugin in the settings.',
     true,
   ],
   VT_CALL_BAD_RESULT: [
@@ -85,24 +89,25 @@ export const codes = {
     'A handler returns { ok: true, output } or { ok: false, error } made of plain JSON data, or undefined to decline.',
   ],
   VT_PLUGIN_RESULT: [
-    'The plugin {plugin} broke the contract of its answers: {problem}.',
-    'The plugin is at fault, not the call. What it did before it answered stays; `vtcode plugins validate` shows its author where.',
+    'The plugin {plugin} returned an invalid answer: {problem}.',
+    'The plugin is at fault, not the call; its changes remain. ' +
+      'Its author can check it with `vtcode plugins validate`.',
   ],
   VT_PLUGIN_FAILED: [
-    'The plugin {plugin} failed and speaks of {code}, a code that is not for a plugin to use: {reason}',
-    'Nothing of vtcode said so; details.theirs holds the words of the plugin.',
+    'The plugin {plugin} failed with {code}, a code that plugins may not use: {reason}',
+    'The error comes from the plugin, not from vtcode; details.theirs has its text.',
   ],
   VT_AGENT_NONE: [
-    "{slot} belongs to an agent's conversation.",
-    'Nothing was done. The agent calls it: `vtcode exec`, `vtcode ask`, `vtcode chat`.',
+    'Only an agent can call {slot}, within its conversation.',
+    'Nothing was done. Start an agent: `vtcode exec`, `vtcode ask`, `vtcode chat`.',
   ],
   VT_CALL_DEPTH: [
     'Calls are nested more than {limit} deep at {slot}.',
-    'A plugin calls itself through another; `vtcode plugins list` shows the chain.',
+    'A plugin probably calls itself through another; `vtcode plugins list` shows the chain.',
   ],
   VT_PATH_OUTSIDE: ["'{path}' leads outside the workspace.", 'Use a path inside the workspace.'],
-  VT_PATH_NOT_FOUND: ["'{path}' does not exist{similar}.", 'Use {slot:unified_search/list} to see what is there.'],
-  VT_PATH_EXISTS: ["'{path}' exists already.", 'Choose another name, or say that it is to be overwritten.'],
+  VT_PATH_NOT_FOUND: ["'{path}' does not exist{similar}.", 'List the existing files with {slot:unified_search/list}.'],
+  VT_PATH_EXISTS: ["'{path}' exists already.", 'Choose another name, or allow overwriting.'],
   VT_PATH_IS_DIRECTORY: ["'{path}' is a directory; a file is needed.", 'List it with {slot:unified_search/list}.'],
   VT_PATH_NOT_DIRECTORY: [
     "'{path}' is not a directory.",
@@ -110,12 +115,9 @@ export const codes = {
   ],
   VT_PATH_NOT_EMPTY: [
     "The directory '{path}' is not empty.",
-    'Say {field:recursive}: true to delete it with everything in it.',
+    'Set {field:recursive}: true to delete it with its content.',
   ],
-  VT_PATH_SPECIAL: [
-    "'{path}' is a {kind}; only regular files and directories are opened.",
-    'It cannot be read as a file; leave it out.',
-  ],
+  VT_PATH_SPECIAL: ["'{path}' is a {kind}; only regular files and directories are opened.", 'Leave it out.'],
   VT_PATH_PERMISSION: [
     "The operating system refuses '{path}' ({reason}).",
     'Ask the user to change its permissions, or leave it out.',
@@ -123,56 +125,57 @@ export const codes = {
   VT_PATH_LOOP: ["'{path}' passes through a loop of links.", 'Name the file itself instead of the link.'],
   VT_FILE_BINARY: ["'{path}' is not text.", 'Read a range of bytes instead.'],
   VT_PATCH_RECOVERY: [
-    "An unfinished change of several files cannot be completed: '{path}' was changed by others meanwhile.",
+    "An unfinished change of several files cannot be completed: another program changed '{path}' meanwhile.",
     "Compare it with the new content in '{journal}', merge it yourself, then delete that folder. Nothing was written.",
   ],
   VT_STATE_FOREIGN: [
-    "'{path}'{others} has no valid seal of this user: this program did not write it, not here.",
-    "It was moved to '{aside}' and is not used; a repository may have brought it, or another home or an older version made it. Look at it, then delete it.",
+    "'{path}'{others} has no valid seal: vtcode did not write it here for this user.",
+    "It was moved to '{moved_to}' and is not used. " +
+      'It may come from the repository, another home or an older version. Check it, then delete it.',
   ],
   VT_PLATFORM: [
     'vtcode does not run on {system} itself.',
-    'Install it in WSL (`wsl --install`) and start it there; docs/platforms.md says what holds where.',
+    'Install it in WSL (`wsl --install`) and start it there; see docs/platforms.md.',
   ],
-  VT_FILE_STALE: ["'{path}' changed since it was read.", 'Read it again and redo the change on the fresh text.'],
+  VT_FILE_STALE: ["'{path}' changed since it was read.", 'Read it again and repeat the change on the new text.'],
   VT_FILE_IO: ["'{path}': {reason}.", 'The operating system reports an error; check the disk and try again.', true],
 
-  VT_MANIFEST_INVALID: [
-    '{problem}',
-    'Fix the file; `vtcode plugins list` shows its state. The other plugins still work.',
-  ],
+  VT_MANIFEST_INVALID: ['{problem}', 'Fix the file; `vtcode plugins list` shows its state. Other plugins still work.'],
   VT_MANIFEST_LIMIT: ['{problem}', 'Make the file smaller or simpler.'],
   VT_MANIFEST_PATH: [
     "The module '{module}' {problem}.",
     'Name a file inside the folder of the plugin, relative to the manifest.',
   ],
   VT_MANIFEST_DUPLICATE: [
-    "Two manifests of {plugin} are called '{name}': {files}.",
-    'Give one of them another name; the first is used.',
+    "Two manifests of {plugin} have the name '{name}': {files}.",
+    'Rename one of them; the first is used.',
   ],
   VT_MANIFEST_MISSING: [
     "'{path}' in `manifests` does not exist.",
     'Correct the path in the settings, or remove the entry.',
   ],
   VT_MANIFEST_OUTSIDE: [
-    "'{path}' in `manifests` of the workspace leads out of it.",
+    "'{path}' in `manifests` of the workspace is outside the workspace.",
     'Name it in your own settings, ~/.vtcode/vtcode.config.yaml.',
   ],
   VT_PLUGIN_RENAMED: [
-    'Two plugins are called {name}; the one in {root} is known as {other}.',
+    'Two plugins have the name {name}; the one in {root} gets the name {other}.',
     'Rename the folder of one of them.',
   ],
   VT_TEXT_CLEANED: [
     'Control or invisible characters were removed from the texts of {id}.',
-    'Show the file with an editor that displays them before trusting it.',
+    'Before you trust the file, check it with an editor that shows such characters.',
   ],
   VT_SLOT_COLLISION: [
-    '{slot} is claimed by {winner} and by {loser}; {winner} comes first.',
+    '{winner} and {loser} both serve {slot}; {winner} comes first.',
     'Bind the slot with `use` in the settings, or rename one of them.',
   ],
-  VT_SLOT_OVERRIDDEN: ['{slot} is served by {id}.', 'Set `use: { "{slot}": builtin }` in the settings to go back.'],
+  VT_SLOT_OVERRIDDEN: [
+    '{id} serves {slot}.',
+    'Set `use: { "{slot}": builtin }` in the settings to restore the built-in handler.',
+  ],
   VT_SLOT_UNKNOWN: [
-    '{id} is an {stage} of {slot}, which no plugin declares{nearest}.',
+    '{id} is a handler (stage {stage}) of {slot}, which no plugin declares{nearest}.',
     'Correct `action`, or leave out `stage` to declare a new slot with description and effects.',
   ],
   VT_SLOT_UNBOUND: [
@@ -181,13 +184,13 @@ export const codes = {
   ],
   VT_SLOT_CONTRACT: [
     '{id} repeats {fields}, which belong to the slot {slot}.',
-    'Leave them out; an override inherits the contract.',
+    'Remove them; an override inherits the contract.',
   ],
   VT_SLOT_PROPERTY_CONFLICT: [
     "{id}: property '{property}' has another type in {other}.",
     'Use one type for one name in all actions of a tool.',
   ],
-  VT_SLOT_TWIN: ['{slot} looks like the existing {twin}.', 'Choose a name that cannot be mistaken for another.'],
+  VT_SLOT_TWIN: ['{slot} looks like the existing {twin}.', 'Choose a clearly different name.'],
   VT_SCHEMA_PATTERN: [
     'The pattern {pattern} is not a linear-time regular expression: {reason}.',
     'Write it without look-around and back-references.',
@@ -201,65 +204,68 @@ export const codes = {
   ],
   VT_PLUGIN_UNTRUSTED: [
     '{id} comes with the workspace and may run code; it is not trusted yet.',
-    'Look at it and agree with `vtcode trust`.',
+    'Check it and agree with `vtcode trust`.',
   ],
   VT_PLUGIN_LOCK: ['{id} {problem}.', '{way}'],
   VT_PLUGIN_ENGINE: ['{id} works with vtcode {range}; this is {version}.', 'Update the plugin, or the program.'],
   VT_PLUGIN_KEPT: [
-    'A workspace takes away tools only: its {patterns} does not take away {ids}.',
-    'To take away what guards you, name it under `plugins.disable` in ~/.vtcode/vtcode.config.yaml.',
+    'A workspace can disable tools only: its {patterns} does not disable {ids}.',
+    'To disable a guard, name it under `plugins.disable` in ~/.vtcode/vtcode.config.yaml.',
   ],
-  VT_PLUGIN_REQUIRES: ['{id} needs {needs}.', 'Install what is missing, or remove the plugin.'],
-  VT_COMPACT_IGNORED: ['The compactor {id} was skipped: {reason}.', 'The result is complete; see `vtcode doctor`.'],
+  VT_PLUGIN_REQUIRES: ['{id} needs {needs}.', 'Install the missing parts, or remove the plugin.'],
+  VT_COMPACT_IGNORED: ['The compactor {id} was skipped: {reason}.', 'The result is complete. See `vtcode doctor`.'],
   VT_CONFIG_INVALID: ['{problem}', 'Fix the file; `vtcode config validate` checks it.'],
-  VT_CONFIG_AMBIGUOUS: ['Two settings files where only one is used: {files}.', 'Keep one of them.'],
+  VT_CONFIG_AMBIGUOUS: ['There are two settings files, but only one can be used: {files}.', 'Keep one of them.'],
   VT_CONFIG_UNTRUSTED: [
     '{file} is code of the workspace and was not read.',
-    'Look at it and agree with `vtcode trust`; or write the settings as YAML.',
+    'Check it and agree with `vtcode trust`, or write the settings as YAML.',
   ],
   VT_CONFIG_LOOSENS: [
-    "'{key}' of a workspace may only tighten; {value} was ignored.",
+    "A workspace may only tighten '{key}'; {value} was ignored.",
     'Set it in ~/.vtcode/vtcode.config.yaml.',
   ],
   VT_CONFIG_OWN_ONLY: [
-    "'{key}' counts in your own settings only and was ignored.",
+    "'{key}' is valid in your own settings only; it was ignored.",
     'Set it in ~/.vtcode/vtcode.config.yaml.',
   ],
   VT_CONFIG_CONSENT: [
-    "'{key}' of the workspace counts once you agree to it and was ignored.",
-    'Look at it and agree with `vtcode trust`.',
+    "'{key}' of the workspace needs your consent; it was ignored.",
+    'Check it and agree with `vtcode trust`.',
   ],
   VT_CONFIG_ENV: [
     '{field} names the variable {name}, which {reason}.',
-    'Set it where the program is started, or give a default: ${{name}:-text}.',
+    'Set it before you start the program, or give a default: ${{name}:-text}.',
   ],
   VT_CONFIG_EXPOSED: [
-    '{file} belongs to another user or can be written by everybody, and it decides what may run.',
-    'chown it to yourself and chmod o-w it.',
+    '{file} decides what may run, but it belongs to another user or everybody can write it.',
+    'Run chown to own it and chmod o-w.',
   ],
   VT_CONFIG_FOREIGN: [
-    '{file} is not owned by root or is writable by others and was not read.',
-    'chown root and chmod go-w it.',
+    '{file} was not read: root does not own it, or other users can write it.',
+    'Run chown root and chmod go-w.',
   ],
   VT_TRUST_STORE: [
     'The trust store {file} cannot be used: {reason}.',
-    'Everything of the workspace that runs code stays off until it is repaired.',
+    'Repair it; until then, code of the workspace does not run.',
   ],
   VT_TRUST_REFUSED: [
     'Trust is not granted from a program that vtcode started.',
     'Run `vtcode trust` in a terminal of your own.',
   ],
   VT_SECRET_MISSING: ['{field} of {id} needs {what}, which is not set.', '{way}'],
-  VT_SECRET_REFUSED: ['{field} of {id}: {reason}.', 'Correct where the value comes from.'],
+  VT_SECRET_REFUSED: ['{field} of {id}: {reason}.', 'Correct the source of the value.'],
   VT_SKILL_INVALID: ['{problem}', 'Fix the file; `vtcode skills validate` checks it. The other skills still load.'],
-  VT_SKILL_MENDED: ['{problem}', 'It is used anyway; `vtcode skills validate` shows what other programs would refuse.'],
+  VT_SKILL_MENDED: [
+    '{problem}',
+    'The skill is used anyway; `vtcode skills validate` lists the faults that other programs refuse.',
+  ],
   VT_SKILL_NAME: [
-    "The name {name} {problem}; the skill is known as '{folder}'.",
+    "The name {name} {problem}; the skill gets the name '{folder}'.",
     'Give the skill the name of its folder: lower-case letters, digits and single hyphens.',
   ],
   VT_SKILL_KEY: [
     "The key '{key}' {problem}.",
-    'The open format knows name, description, license, compatibility, metadata and allowed-tools.',
+    'Use the keys of the open format: name, description, license, compatibility, metadata, allowed-tools.',
   ],
   VT_SKILL_SPLIT: [
     'Other readers end the front matter at the --- inside line {line}.',
@@ -268,12 +274,12 @@ export const codes = {
   VT_SKILL_LIMIT: ['{root}: {problem}.', 'Name fewer or smaller folders under skills.roots.'],
   VT_SKILL_ROOT: ["'{path}' in `skills.roots` {problem}.", 'Correct the path in the settings, or remove the entry.'],
   VT_SKILL_SHADOWED: [
-    "The name '{name}' means {winner}; {loser} is reached by that name only: {reason}.",
+    "The name '{name}' means {winner}; {loser} is available by this qualified name only: {reason}.",
     'Rename one of them, or use the qualified name.',
   ],
   VT_UI_NO_TTY: ['The screen cannot be drawn: {reason}.', '{way}'],
   VT_INTERNAL: [
-    'This is a fault of the program or of a plugin: {reason}',
+    'Internal error of the program or of a plugin: {reason}',
     'Details are in {report}; `vtcode resume` continues a session.',
   ],
   VT_RELOAD_REFUSED: ['The new generation was refused: {reason}.', 'Fix the file; the old generation keeps running.'],
@@ -283,15 +289,16 @@ export type Code = keyof typeof codes
 export type Values = Record<string, string | number | undefined>
 
 const fill = (text: string, values: Values): string => {
-  const shown = (key: string): string =>
+  const formatValue = (key: string): string =>
     key === 'path' || key === 'similar' ? visibleLine(toText(values[key] ?? '')) : toText(values[key] ?? '')
-  // `way` is the template of a policy. Every other value may hold text of others, which is never rendered as one.
-  const valueOf = (key: string): string => (key === 'way' ? shown(key) : inert(shown(key)))
-  return text.replace(/\{(\w+)\}/g, (_, key: string) => valueOf(key)).trim()
+  // `way` is a template of a policy. Every other value may hold text of others, which is never rendered as a
+  // template.
+  const escapeValue = (key: string): string => (key === 'way' ? formatValue(key) : escapeTemplates(formatValue(key)))
+  return text.replace(/\{(\w+)\}/g, (_, key: string) => escapeValue(key)).trim()
 }
 
-/** The texts of a code; an unknown code has none. */
-export function texts(
+/** Returns the texts of a code; nothing for an unknown code. */
+export function renderTexts(
   code: string,
   values: Values = {},
 ): { message: string; hint: string; retryable: boolean } | undefined {
@@ -299,7 +306,7 @@ export function texts(
   return row && { message: fill(row[0], values), hint: fill(row[1], values), retryable: row[2] ?? false }
 }
 
-/** The one error class: thrown while loading, turned into a `Failure` while calling. */
+/** The error class of the program: thrown while loading, converted to a `Failure` during a call. */
 export class VtError extends Error {
   readonly problem: Problem
   constructor(problem: Problem) {
@@ -319,32 +326,39 @@ export interface Extra {
   next?: Next
 }
 
-/** An error of core's table, its texts filled with `values`. */
+/** Creates an error of this table, with its texts filled in. */
 export function problem(code: Code, values: Values = {}, extra: Extra = {}): VtError {
-  return new VtError({ code, ...texts(code, values)!, ...extra })
+  return new VtError({ code, ...renderTexts(code, values)!, ...extra })
 }
 
-/** A diagnostic of core's table for the loading phase, its texts filled with `values`. */
-export function report(
+/** Creates a diagnostic of this table, with its texts filled in. */
+export function createDiagnostic(
   code: Code,
   values: Values,
   files: string[],
   severity: Diagnostic['severity'] = 'error',
 ): Diagnostic {
-  const { message, hint } = texts(code, values)!
+  const { message, hint } = renderTexts(code, values)!
   return { code, severity, message, hint, files }
 }
 
-/** What a failed read has to say about its file. */
-export function fromError(error: unknown, file: string): Diagnostic {
+/** Converts the error of a failed read of a file to a diagnostic. */
+export function toDiagnostic(error: unknown, file: string): Diagnostic {
   if (!(error instanceof VtError)) {
-    return report('VT_MANIFEST_INVALID', { problem: `${file} cannot be read: ${(error as Error).message}.` }, [file])
+    return createDiagnostic(
+      'VT_MANIFEST_INVALID',
+      { problem: `${file} cannot be read: ${(error as Error).message}.` },
+      [file],
+    )
   }
   const { code, message, hint, details } = error.problem
   return { code, severity: 'error', message, hint, files: (details?.['files'] as string[] | undefined) ?? [file] }
 }
 
-/** The first line of an error's message, without secrets. The text is redacted first: half of a secret would no longer be recognised. */
+/**
+ * Returns the first line of an error's message, without secrets. Redaction comes first, because half of a secret is not
+ * recognised.
+ */
 export const firstLine = (error: unknown): string =>
   redactText(toText(error instanceof Error ? error.message : error))
     .split('\n')[0]!

@@ -4,8 +4,8 @@ export {
   type Client,
   type ClientRequest,
   type Question,
-  visibleAsker,
-  visibleClient,
+  createVisibleAsker,
+  createVisibleClient,
 } from './asking.js'
 export {
   CONVERSATION_ACTIONS,
@@ -13,8 +13,18 @@ export {
   createConversation,
   type OpenConversation,
 } from './conversation.js'
-export { type Code, codes, firstLine, fromError, problem, report, texts, type Values, VtError } from './errors.js'
-export { deepFreeze, jsonGrowth, jsonSize, recordedInput, toJson } from './json.js'
+export {
+  type Code,
+  codes,
+  firstLine,
+  toDiagnostic,
+  problem,
+  createDiagnostic,
+  renderTexts,
+  type Values,
+  VtError,
+} from './errors.js'
+export { deepFreeze, estimateJsonGrowth, estimateJsonSize, toRecordedInput, toJson } from './json.js'
 export type {
   Contribution,
   ContributionInfo,
@@ -27,14 +37,23 @@ export type {
   Stage,
   State,
 } from './manifest_types.js'
-export { questionText, quotedReason } from './question.js'
-export { fail, failure, notApplied, ok, plainAnswer, resultFault, strangersError, visibleResult } from './result.js'
+export { renderQuestion, formatReason } from './question.js'
+export {
+  fail,
+  failure,
+  markNotApplied,
+  ok,
+  copyAnswer,
+  findResultFault,
+  toPluginProblem,
+  toVisibleResult,
+} from './result.js'
 export type { Config, Settings } from './settings_types.js'
 export {
   type Call,
   type CallTool,
   type ContentBlock,
-  definedOnly,
+  omitUndefined,
   type Diagnostic,
   type Effect,
   type Failure,
@@ -46,16 +65,16 @@ export {
   type Mode,
   type Next,
   type Notice,
-  type Place,
+  type CallPath,
   type PreparedCall,
   type Problem,
   type Result,
-  type RightsLeft,
+  type RightsScope,
   type Schema,
   type SlotInfo,
   type Slots,
   type Success,
   type ToolInfo,
-  type Waits,
+  type Timeouts,
 } from './types.js'
-export { usualWaits } from './waits.js'
+export { DEFAULT_TIMEOUTS } from './timeouts.js'

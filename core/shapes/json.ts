@@ -1,25 +1,25 @@
 import { problem } from './errors.js'
 import { isObject, type JsonObject } from './types.js'
 
-const size = (bytes: number) => (bytes >= 1_048_576 ? `${Math.ceil(bytes / 1_048_576)} MiB` : `${bytes} bytes`)
+const formatSize = (bytes: number) => (bytes >= 1_048_576 ? `${Math.ceil(bytes / 1_048_576)} MiB` : `${bytes} bytes`)
 
 /**
- * A deep, frozen copy of JSON data: nobody can change a value after a policy has approved it. Refuses values that JSON cannot hold
- * (functions, cycles, class instances), nesting over `depth` and more than `bytes` UTF-16 units of text.
- * Own keys such as `__proto__` are copied as ordinary keys. Throws VT_INPUT_INVALID, VT_INPUT_TOO_LARGE.
+ * Returns a deep, frozen copy of JSON data, so that a value cannot change after a policy has approved it. Refuses
+ * values that JSON cannot hold (functions, cycles, class instances), nesting over `depth` and more than `bytes` UTF-16
+ * units of text. Own keys such as `__proto__` are copied as ordinary keys. Throws VT_INPUT_INVALID, VT_INPUT_TOO_LARGE.
  */
 export function toJson(whole: unknown, { depth = 64, bytes = 4 * 1_048_576 } = {}): unknown {
   let left = bytes
   const spend = (n: number) => {
     left -= n
-    if (left < 0) throw problem('VT_INPUT_TOO_LARGE', { size: `over ${size(bytes)}`, limit: size(bytes) })
+    if (left < 0) throw problem('VT_INPUT_TOO_LARGE', { size: `over ${formatSize(bytes)}`, limit: formatSize(bytes) })
   }
   const copy = (value: unknown, room: number): unknown => {
     spend(8)
     if (typeof value === 'string') return (spend(value.length), value)
     if (value === null || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value)))
       return value
-    if (typeof value !== 'object') throw notJson(value, whole)
+    if (typeof value !== 'object') throw createNotJsonError(value, whole)
     if (room === 0) throw problem('VT_INPUT_INVALID', { problem: `The data is nested more than ${depth} levels deep.` })
     if (Array.isArray(value))
       return Object.freeze(value.map((item) => (item === undefined ? null : copy(item, room - 1))))
@@ -43,9 +43,9 @@ export function toJson(whole: unknown, { depth = 64, bytes = 4 * 1_048_576 } = {
   return copy(whole, depth)
 }
 
-function notJson(value: unknown, whole: unknown): Error {
+function createNotJsonError(value: unknown, whole: unknown): Error {
   if (typeof value !== 'number') return problem('VT_INPUT_INVALID', { problem: `JSON has no ${typeof value}.` })
-  const place = notInJson(whole) ?? `It is ${value}`
+  const place = findNonJsonNumber(whole) ?? `The input is ${value}`
   return problem('VT_INPUT_INVALID', { problem: `${place}; JSON has no such number. Give a finite one.` })
 }
 
@@ -55,8 +55,8 @@ function requirePlain(value: object): void {
   throw problem('VT_INPUT_INVALID', { problem: `JSON has no ${proto.constructor?.name ?? 'such object'}.` })
 }
 
-/** The input of a refused call where it is plain data of a moderate size, else an empty object. */
-export function recordedInput(sent: unknown): JsonObject {
+/** Returns the input of a refused call if it is plain data of a moderate size, else an empty object. */
+export function toRecordedInput(sent: unknown): JsonObject {
   try {
     const value = toJson(sent, { bytes: 65_536 })
     return isObject(value) ? value : {}
@@ -65,8 +65,8 @@ export function recordedInput(sent: unknown): JsonObject {
   }
 }
 
-/** The path and the value of the first number that JSON cannot hold. Contract: never throws. */
-export function notInJson(value: unknown): string | undefined {
+/** Returns the path and the value of the first number that JSON cannot hold. Contract: never throws. */
+export function findNonJsonNumber(value: unknown): string | undefined {
   const seen = new Set<unknown>()
   const look = (value: unknown, path: string): string | undefined => {
     if (typeof value === 'number' && !Number.isFinite(value)) return `'${path}' is ${value}`
@@ -85,30 +85,30 @@ export function notInJson(value: unknown): string | undefined {
   }
 }
 
-/** Freezes data that is known to be plain, in place. */
+/** Freezes plain data in place. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   for (const key in value) deepFreeze(value[key])
   return Object.freeze(value)
 }
 
-/** An estimate of the length of a value's JSON, without making that JSON. */
-export function jsonSize(value: unknown): number {
+/** Estimates the length of a value's JSON without creating it. */
+export function estimateJsonSize(value: unknown): number {
   if (typeof value === 'string') return value.length + 2
   if (typeof value !== 'object' || value === null) return 5
   let sum = 2
-  if (Array.isArray(value)) for (const item of value) sum += jsonSize(item) + 1
-  else for (const key in value) sum += key.length + 4 + jsonSize((value as JsonObject)[key])
+  if (Array.isArray(value)) for (const item of value) sum += estimateJsonSize(item) + 1
+  else for (const key in value) sum += key.length + 4 + estimateJsonSize((value as JsonObject)[key])
   return sum
 }
 
-/** How much longer the JSON of a value is than that of an earlier form, `except` left out. */
-export function jsonGrowth(before: object, after: object, except: string): number {
-  const sizeOf = (one: object, other: object): number =>
+/** Estimates how much longer the JSON of a value is than that of an earlier form; the member `except` is left out. */
+export function estimateJsonGrowth(before: object, after: object, except: string): number {
+  const measureChanged = (one: object, other: object): number =>
     Object.entries(one).reduce(
       (sum, [key, value]) =>
-        key === except || value === (other as JsonObject)[key] ? sum : sum + key.length + 4 + jsonSize(value),
+        key === except || value === (other as JsonObject)[key] ? sum : sum + key.length + 4 + estimateJsonSize(value),
       0,
     )
-  return sizeOf(after, before) - sizeOf(before, after)
+  return measureChanged(after, before) - measureChanged(before, after)
 }

@@ -13,16 +13,16 @@ export type Kind =
 export type Stage = 'override' | 'primary' | 'fallback'
 export type Layer = 'builtin' | 'admin' | 'user' | 'workspace' | 'call'
 
-/** One checked manifest file, `manifests/schema/manifest.1.json`. */
+/** One checked manifest file (`manifests/schema/manifest.1.json`). */
 export interface Manifest {
   name?: string
   kind?: Kind
   description?: string
   title?: string
   version?: string
-  /** Of what an adapter found: what says who brought it of all that they bring. */
+  /** For contributions of an adapter: the description of their common provider, such as a server. */
   about?: string
-  /** Action: the slot it serves. */
+  /** Action: the slot that the action serves. */
   action?: string
   stage?: Stage
   dialect?: string | string[]
@@ -31,40 +31,46 @@ export interface Manifest {
   /** Members of the output that only `response_format: detailed` shows: `/`-separated, `*` for every item. */
   detailed?: string[]
   effects?: Effect[]
-  /** A failure of it has changed nothing: its refusals say so. */
+  /** A failure of the action has changed nothing; its error says so. */
   atomic?: boolean
-  /** Inputs, checked and with their defaults, that do nothing at all: a call with one has no effects. */
+  /** Inputs, checked and with defaults, that do nothing: a call with one has no effects. */
   effectless?: Schema
-  /** Its output says which files it changed. */
+  /** The output lists the files that the action changed. */
   reports_changes?: boolean
-  /** It keeps what it replaces, so that after a kill it can be told whether the change was made. */
+  /** The action keeps the previous state, so that after a kill the program can find out whether the change was made. */
   keeps_history?: boolean
-  /** It continues what an earlier call began: the same call again is no repetition. */
+  /** The action continues the work of an earlier call: an equal call is no repetition. */
   continues?: boolean
-  /** Its answers stay in a conversation whose old answers are cleared. */
+  /** The answers stay in a conversation whose old answers are cleared. */
   stays_in_context?: boolean
-  /** It tells of other tools, also of those that are not needed yet. */
+  /** The action lists other tools, also those that are loaded later. */
   tells_of_tools?: boolean
-  /** The face that it belongs to, and nobody else lists or calls. */
+  /** The audience of the tool: only its callers list and call the tool. */
   audience?: 'agent'
-  /** The modes in which it is shown to models; default: all. */
+  /** The modes in which models see the tool; default: all. */
   modes?: readonly Mode[]
-  /** Words of rules that speak about it beside those that follow from its input and effects; of our own manifests only. */
+  /**
+   * Words of rules that cover the action, in addition to those that follow from its input and effects; only in our own
+   * manifests.
+   */
   families?: string[]
-  /** The properties that a lean list shows; without it such a list has the name of the tool only. */
+  /** The properties that a lean list shows; without them, such a list has only the name of the tool. */
   lean?: string[]
-  /** In lists: never, or only where there are skills besides those that come with the program; it can always be called. */
+  /**
+   * Visibility in lists: never, or only where there are skills other than the built-in ones. The tool can always be
+   * called.
+   */
   shown?: 'never' | 'with_skills'
-  /** A call of it is a call of the tool that its input names. */
+  /** A call of the action is a call of the tool that its input names. */
   forwards?: boolean
   errors?: Record<string, { message?: string; hint?: string; retryable?: boolean }>
   concurrency?: number
   timeout_secs?: number
   /** Former tool names that still route here. */
   aliases?: string[]
-  /** How a call without `action`, or with another word for it, finds this action. */
+  /** Rules that find this action for a call without `action`, or with a synonym of it. */
   infer?: Inference
-  /** One input that passes the schema, or a whole call in the words of a dialect; quoted by error texts. */
+  /** One input that passes the schema, or a whole call in the form of a dialect; error texts quote it. */
   example?: JsonObject | string
   module?: string
   run?: unknown[]
@@ -74,18 +80,18 @@ export interface Manifest {
   order?: number
   /** Surface: the word after `vtcode`. */
   verb?: string
-  /** Surface: it works in this mode unless the caller says another. */
+  /** Surface: its mode, unless the caller gives another. */
   mode?: Mode
-  /** Surface: the mode where neither the settings nor the caller say one. */
+  /** Surface: the mode if neither the settings nor the caller give one. */
   default_mode?: Mode
-  /** Of a surface: it tells what is there; a server whose tools are not known yet is not started to ask for them. */
+  /** Surface: it only inspects. A server whose tools are not known yet is not started for it. */
   inspects?: boolean
   starts_later?: boolean
-  /** Adapter: the manifest key it serves, such as `run`. */
+  /** Adapter: the manifest key that it serves, such as `run`. */
   key?: string
-  /** Provider: what it provides, as data. */
+  /** Provider: its data. */
   provider?: JsonObject & { name: string }
-  /** Provider in code: the component that it provides; without it models. */
+  /** Provider in code: the component that it provides; default: models. */
   component?: string
   /** Resource: its URI, or a template whose `{name}`s are the handler's input. */
   uri?: string
@@ -93,19 +99,19 @@ export interface Manifest {
   mime_type?: string
   /** Prompt: texts that fill it in. */
   arguments?: PromptArgument[]
-  /** Adapter: manifests with its key may bring several slots. */
+  /** Adapter: a manifest with its key may provide several slots. */
   expands?: boolean
-  /** Adapter that expands: with this member under the key a manifest is one slot. */
+  /** Adapter that expands: a manifest with this member under the key is one slot. */
   one_slot?: string
-  /** Adapter: what more a call does by a member under the key, member to value to effects. */
+  /** Adapter: additional effects of a call by a member under the key: member to value to effects. */
   effects_by?: Record<string, Record<string, Effect[]>>
-  /** Adapter: where under the key the program stands that it starts. */
+  /** Adapter: the position, under the key, of the program that it starts. */
   program?: string | number
   mcp?: JsonObject
   http?: JsonObject
-  /** Hooks: lifecycle event to groups, as in the settings. Only plugins bring them, in a `hooks.json`. */
+  /** Hooks: lifecycle event to groups, as in the settings. Only plugins have them, in a `hooks.json`. */
   hooks?: Record<string, readonly JsonObject[]>
-  /** Blocks of the settings handed to the module as `context.settings`. */
+  /** Blocks of the settings that the module gets as `context.settings`. */
   settings?: string[]
   options?: Schema
   examples?: JsonObject[]
@@ -117,21 +123,24 @@ export interface PromptArgument {
   description?: string
   required?: boolean
 }
-/** JSON Schemas over the caller's input decide: one rule language for choosing an action. */
+/** Rules that choose an action: JSON Schemas over the caller's input. */
 export interface Inference {
-  /** Other words for the action. */
+  /** Synonyms of the action. */
   synonyms?: string[]
-  /** Inputs that decide for this action. */
+  /** Inputs that select this action. */
   when?: Schema
-  /** Inputs that decide for it when no action's `when` holds. */
+  /** Inputs that select the action when no action's `when` matches. */
   otherwise?: Schema
-  /** Retired words: a call with one runs this action with the fields that it knows, and the notice VT_ACTION_DEPRECATED. */
+  /**
+   * Retired names: a call with one runs this action with the fields that the action knows, and gets the notice
+   * VT_ACTION_DEPRECATED.
+   */
   former?: { word: string; when?: Schema }[]
-  /** Values filled in when the input matches; `action` is the word the caller used. */
+  /** Values to fill in when the input matches; `action` is the word that the caller used. */
   presets?: { when: Schema; set: JsonObject }[]
 }
 
-/** A manifest with where it came from. */
+/** A manifest and its origin. */
 export interface Contribution {
   /** `<plugin>:<name>`. */
   readonly id: string
@@ -143,21 +152,21 @@ export interface Contribution {
   readonly file: string
   /** Absolute folder that the module may not leave. */
   readonly root: string
-  /** It came with a skill that was loaded: only `use` lets it override anything. */
+  /** The manifest belongs to a loaded skill: only `use` lets it override anything. */
   readonly skill?: true
   /** Values for the options of the plugin, from its entry in `manifests`. */
   readonly options?: JsonObject
-  /** What its entry in the user's own `manifests` says of where its module runs. */
+  /** The value of `isolate` in its entry of the user's own `manifests`. */
   readonly isolate?: 'process' | 'inline'
   readonly manifest: Manifest
   readonly slot?: string
   readonly stage?: Stage
-  /** What brought it, such as the server of a tool: consent to that is consent to this. */
-  readonly bringer?: Contribution
-  /** Said by the settings, which have their own consent, rather than by a manifest. */
-  readonly said?: true
-  /** The hash of the bytes that the manifest was read from: consent to its files is consent to those. */
-  readonly read?: string
+  /** The contribution that provides this one, such as the server of a tool: consent to it covers this one. */
+  readonly provider?: Contribution
+  /** The settings, which have their own consent, define the contribution; there is no manifest file. */
+  readonly fromSettings?: true
+  /** The hash of the bytes read from the manifest file: consent to its files covers these bytes. */
+  readonly manifestHash?: string
 }
 export type State =
   | 'active'
@@ -177,19 +186,19 @@ export interface ContributionInfo {
   slot?: string
   stage?: Stage
   verb?: string
-  /** Of an adapter: the key that it serves. */
+  /** Adapter: the key that it serves. */
   key?: string
   description?: string
-  /** Codes that its manifest declares. */
+  /** Codes that the manifest declares. */
   errors?: Manifest['errors']
   reason?: string
 }
 
-/** A folder of a plugin, its own or made for another program. */
+/** A folder of a plugin, in our format or in that of another program. */
 export interface PluginFolder {
   readonly name: string
   readonly root: string
   readonly layer: Layer
-  /** `vtcode`, or the other program's. */
+  /** `vtcode`, or the name of the other program. */
   readonly format: string
 }

@@ -1,28 +1,30 @@
 import type { Call, JsonObject, SlotInfo } from './types.js'
-import { shortLine, visible } from '../text/index.js'
+import { truncateLine, visible } from '../text/index.js'
 
-/** The most that a question shows of a reason, of one field, and of all fields beside what is decided about. */
-const most = { reason: 400, line: 400, field: 2_000, fields: 6_000, subject: 4_000, lines: 40 }
+/** Limits of a question: of a reason, of one field, of all fields except the subjects. */
+const LIMITS = { reason: 400, line: 400, field: 2_000, fields: 6_000, subject: 4_000, lines: 40 }
 
-/** A reason as one line, with its author where it is not our own. */
-export const quotedReason = (reason: string, author?: string): string =>
-  shortLine(author === undefined ? reason : `${author} says: ${reason.trim()}`, most.reason)
+/** Formats a reason as one line, with its author unless the author is this program. */
+export const formatReason = (reason: string, author?: string): string =>
+  truncateLine(author === undefined ? reason : `${author} says: ${reason.trim()}`, LIMITS.reason)
 
 /**
- * What a person is asked about a call, the same at every face. Each reason is one line. The command or the path comes last, where no
- * other field can push it out of sight, and each of its lines is marked, so that none of them looks like a line of ours.
+ * Renders the question about a call, equally for every surface. Each reason is one line. The command or the path comes
+ * last, where no other field can push it out of view. Each of its lines is marked, so that none looks like a line of
+ * this program.
  */
-export function questionText(
+export function renderQuestion(
   { slot, input, given }: Call,
   { input: schema, action }: SlotInfo,
   reasons: readonly string[],
 ): string {
   const properties = (schema['properties'] ?? {}) as Record<string, JsonObject>
-  const weight = (name: string): number => order.indexOf(name === 'url' ? 'uri' : formatOf(properties[name]))
-  const fields = wholeCommand(input, (name) => formatOf(properties[name]) === 'command')
-  // The action of one of our slots stands in its name; a tool of others may mean anything by such a field.
+  const weight = (name: string): number =>
+    SUBJECT_FORMATS.indexOf(name === 'url' ? 'uri' : findFormat(properties[name]))
+  const fields = joinCommandArgs(input, (name) => findFormat(properties[name]) === 'command')
+  // The name of our slots contains the action; in a tool of others, such a field may mean anything.
   const isAction = (name: string): boolean => name === 'action' && action !== undefined
-  // What nobody said and is as always tells nothing; what somebody set for the caller is shown.
+  // Hides default values that the caller did not set; other values are shown.
   const isUsual = (name: string): boolean =>
     weight(name) < 0 &&
     !Object.hasOwn(given, name) &&
@@ -31,55 +33,58 @@ export function questionText(
   const subjects = names.filter((name) => weight(name) >= 0).sort((a, b) => weight(a) - weight(b))
   return [
     `${slot} asks for approval.`,
-    ...reasons.map((reason) => `  ${shortLine(reason, most.reason)}`),
-    ...fieldsOf(
+    ...reasons.map((reason) => `  ${truncateLine(reason, LIMITS.reason)}`),
+    ...renderFields(
       names.filter((name) => weight(name) < 0),
       fields,
     ),
-    ...subjects.map((name) => shownField(name, fields[name], most.subject)),
+    ...subjects.map((name) => renderField(name, fields[name], LIMITS.subject)),
   ].join('\n')
 }
 
-/** The words beside a command are its further words. */
-function wholeCommand(input: Readonly<JsonObject>, isCommand: (name: string) => boolean): Readonly<JsonObject> {
+/** Joins `args` with the command: they are its further words. */
+function joinCommandArgs(input: Readonly<JsonObject>, isCommand: (name: string) => boolean): Readonly<JsonObject> {
   const { args, ...rest } = input
   const name = Object.keys(rest).find(isCommand)
   return name === undefined || !Array.isArray(args) ? input : { ...rest, [name]: [rest[name], args].flat() }
 }
 
-/** Formats of what a person decides about, the most telling last. */
-const order = ['workspace-glob', 'uri', 'workspace-path', 'command']
+/** Formats of the subjects of a decision, the most important last. */
+const SUBJECT_FORMATS = ['workspace-glob', 'uri', 'workspace-path', 'command']
 
-function formatOf({ format, items, anyOf, oneOf }: JsonObject = {}): string {
+function findFormat({ format, items, anyOf, oneOf }: JsonObject = {}): string {
   const among = [items ?? [], anyOf ?? [], oneOf ?? []].flat() as JsonObject[]
-  return typeof format === 'string' ? format : (among.map(formatOf).find((one) => order.includes(one)) ?? '')
+  return typeof format === 'string'
+    ? format
+    : (among.map(findFormat).find((one) => SUBJECT_FORMATS.includes(one)) ?? '')
 }
 
-function fieldsOf(names: readonly string[], input: Readonly<JsonObject>): string[] {
-  let left = most.fields
+function renderFields(names: readonly string[], input: Readonly<JsonObject>): string[] {
+  let left = LIMITS.fields
   const shown: string[] = []
   for (const name of names) {
-    const line = shownField(name, input[name], most.field)
-    if ((left -= line.length) < 0)
-      return [
-        ...shown,
-        `  … and ${names.length - shown.length} more: ${shortLine(names.slice(shown.length).join(', '), most.reason)}`,
-      ]
+    const line = renderField(name, input[name], LIMITS.field)
+    if ((left -= line.length) < 0) {
+      const rest = names.slice(shown.length)
+      return [...shown, `  … and ${rest.length} more: ${truncateLine(rest.join(', '), LIMITS.reason)}`]
+    }
     shown.push(line)
   }
   return shown
 }
 
-/** Text of several lines stands line by line behind a mark; everything else is one line of JSON. */
-function shownField(name: string, value: unknown, limit: number): string {
-  const head = `  ${shortLine(name, 60)}:`
-  const short = limit === most.field ? most.line : limit
-  if (typeof value !== 'string') return `${head} ${shortLine(JSON.stringify(value) ?? '', short)}`
+/** Renders text of several lines line by line after a mark; everything else is one line of JSON. */
+function renderField(name: string, value: unknown, limit: number): string {
+  const head = `  ${truncateLine(name, 60)}:`
+  const short = limit === LIMITS.field ? LIMITS.line : limit
+  if (typeof value !== 'string') return `${head} ${truncateLine(JSON.stringify(value) ?? '', short)}`
   const lines = visible(value).split('\n')
-  if (lines.length === 1) return `${head} ${shortLine(value, short)}`
+  if (lines.length === 1) return `${head} ${truncateLine(value, short)}`
   const middle = [`(${lines.length} lines)`]
   const some =
-    lines.length > most.lines ? [...lines.slice(0, most.lines / 2), ...middle, ...lines.slice(-most.lines / 2)] : lines
+    lines.length > LIMITS.lines
+      ? [...lines.slice(0, LIMITS.lines / 2), ...middle, ...lines.slice(-LIMITS.lines / 2)]
+      : lines
   const room = Math.max(80, Math.floor(limit / some.length))
-  return [head, ...some.map((line) => `  | ${shortLine(line, room)}`)].join('\n')
+  return [head, ...some.map((line) => `  | ${truncateLine(line, room)}`)].join('\n')
 }

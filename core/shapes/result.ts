@@ -1,6 +1,6 @@
-import { firstLine, problem, texts, VtError, type Extra } from './errors.js'
-import { notInJson, toJson } from './json.js'
-import { inert, visible, visibleText } from '../text/index.js'
+import { firstLine, problem, renderTexts, VtError, type Extra } from './errors.js'
+import { findNonJsonNumber, toJson } from './json.js'
+import { escapeTemplates, visible, visibleText } from '../text/index.js'
 import {
   isObject,
   type ContentBlock,
@@ -12,7 +12,7 @@ import {
   type Success,
 } from './types.js'
 
-/** A success: `output` is the structured value, `extra.text` what a model reads. */
+/** Creates a success: `output` is the structured value, `extra.text` the text for a model. */
 export function ok<Output extends object = JsonObject>(
   output: Output,
   extra: Omit<Success, 'ok' | 'output'> = {},
@@ -20,10 +20,12 @@ export function ok<Output extends object = JsonObject>(
   return { ok: true, output, ...extra }
 }
 
-/** A failure. Hint and retryable are filled in from core's table or the manifest of the slot where `extra` does not give them. */
+/**
+ * Creates a failure. Hint and retryable come from core's table or the manifest of the slot unless `extra` gives them.
+ */
 export function fail(code: string, message: string, extra: Extra & { notices?: Notice[] } = {}): Failure {
   const { notices, hint, retryable, ...rest } = extra
-  const known = texts(code)
+  const known = renderTexts(code)
   const error = {
     code,
     message,
@@ -34,60 +36,73 @@ export function fail(code: string, message: string, extra: Extra & { notices?: N
   return { ok: false, error, ...(notices && { notices }) }
 }
 
-/** The failure for a thrown error, if the error is a VtError. */
+/** Returns the failure for a thrown error, if the error is a VtError. */
 export function failure(error: unknown): Failure | undefined {
   return error instanceof VtError ? { ok: false, error: error.problem } : undefined
 }
 
-/** How a clause begins that says how things are, not what to do. */
-const isStatement =
-  /^(?:An?|Another|Details|Every\w*|Extended|It|Line|More|No|Nobody|Nothing|Only|Other|Some\w*|The|There|They|This|What|Where|Who\w*|['`"{(])(?![\w])/i
+/** The first words of a clause that states a fact instead of an instruction. */
+const STATEMENT_PATTERN = new RegExp(
+  '^(?:An?|Another|Details|Every\\w*|Extended|It|Line|More|No|Nobody|Nothing|Only|Other|Some\\w*|The|There|They|' +
+    'This|What|Where|Who\\w*|[\'`"{(])(?![\\w])',
+  'i',
+)
 
-/** The refusal of a change, with the sentence for the model's final answer: nothing was done, and what to do next. */
-export function notApplied(error: Problem): Problem {
+/**
+ * Marks the refusal of a change, with the sentence for the model's final answer: the change was not applied, and the
+ * next step.
+ */
+export function markNotApplied(error: Problem): Problem {
   if (error.details?.['not_applied'] !== undefined) return error
-  const next = (error.hint.split(/\.(?: |$)|; |\n/).find((clause) => clause !== '' && !isStatement.test(clause)) ?? '')
+  const next = (
+    error.hint.split(/\.(?: |$)|; |\n/).find((clause) => clause !== '' && !STATEMENT_PATTERN.test(clause)) ?? ''
+  )
     .replace(/^Example: /, 'call ')
     .replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase())
-  const say = `Not applied. ${inert(error.message).replace(/\.$/, '')}${next && `; next action: ${next}`}.`
+  const say = `Not applied. ${escapeTemplates(error.message).replace(/\.$/, '')}${next && `; next action: ${next}`}.`
   return { ...error, details: { ...error.details, not_applied: true, say } }
 }
 
 const RESULT_BYTES = 32 * 1_048_576
 
-/** A copy of what a stranger answers, which holds no getters, cycles and functions. Throws VT_CALL_BAD_RESULT, VT_PLUGIN_RESULT. */
-export function plainAnswer<T>(plugin: string, answer: T): T {
+/**
+ * Copies the answer of a plugin as plain data, without getters, cycles and functions. Throws VT_CALL_BAD_RESULT,
+ * VT_PLUGIN_RESULT.
+ */
+export function copyAnswer<T>(plugin: string, answer: T): T {
   try {
     return toJson(answer, { depth: 64, bytes: RESULT_BYTES }) as T
   } catch (error) {
-    const number = notInJson(answer)
+    const number = findNonJsonNumber(answer)
     if (number !== undefined)
       throw problem('VT_PLUGIN_RESULT', { plugin, problem: `${number}, which JSON cannot hold` })
     const large = error instanceof VtError && error.code === 'VT_INPUT_TOO_LARGE'
     throw problem('VT_CALL_BAD_RESULT', {
       plugin,
-      what: large ? `more than ${RESULT_BYTES / 1_048_576} MiB` : `what is no plain JSON data (${firstLine(error)})`,
+      what: large
+        ? `more than ${RESULT_BYTES / 1_048_576} MiB`
+        : `a value that is not plain JSON data (${firstLine(error)})`,
     })
   }
 }
 
-/** Codes of ours that a plugin may use by itself: about what it was given, the files it opens, and its own call. */
-const speakable = /^VT_(?:(?:PATH|FILE|INPUT|SECRET|CALL)_|PLUGIN_(?:EFFECT|RESULT)$)/
+/** Codes of the kernel that a plugin may use itself: about its input, the files that it opens, and its own call. */
+const PLUGIN_CODES_PATTERN = /^VT_(?:(?:PATH|FILE|INPUT|SECRET|CALL)_|PLUGIN_(?:EFFECT|RESULT)$)/
 
-/** The error that a plugin answers with, where its code is one that it declares, may use or was told; else VT_PLUGIN_FAILED or VT_CALL_FAILED. */
-export function strangersError(theirs: Problem, plugin: string, isDeclared: (code: string) => boolean): Problem {
+/** Returns the error of a plugin if its code is declared or allowed; else VT_PLUGIN_FAILED or VT_CALL_FAILED. */
+export function toPluginProblem(theirs: Problem, plugin: string, isDeclared: (code: string) => boolean): Problem {
   const { code, message } = theirs
-  if (isDeclared(code) || (speakable.test(code) && texts(code))) return theirs
+  if (isDeclared(code) || (PLUGIN_CODES_PATTERN.test(code) && renderTexts(code))) return theirs
   if (!code.startsWith('VT_'))
-    return problem('VT_CALL_FAILED', { plugin, reason: `${code}, a code nobody declares: ${message}` }).problem
+    return problem('VT_CALL_FAILED', { plugin, reason: `${code}, an undeclared code: ${message}` }).problem
   return problem('VT_PLUGIN_FAILED', { plugin, code, reason: message }, { details: { theirs: { ...theirs } } }).problem
 }
 
-/** What is wrong with the form of an answer that a stranger made of plain data; nothing where everybody may rely on it. */
-export function resultFault(result: unknown): string | undefined {
-  if (!isObject(result) || typeof result['ok'] !== 'boolean') return 'what is no result'
+/** Returns the fault in the form of a plugin's answer, which is plain data; nothing for a valid form. */
+export function findResultFault(result: unknown): string | undefined {
+  if (!isObject(result) || typeof result['ok'] !== 'boolean') return 'a value that is not a result'
   const { ok, output, text, content, notices, error } = result
-  if (!isAbsentOr(notices, (list) => isListOf(list, (one) => hasTexts(one, 'code', 'message'))))
+  if (!isAbsentOr(notices, (list) => isListWhere(list, (one) => hasTexts(one, 'code', 'message'))))
     return 'notices of the wrong form'
   if (!ok) {
     const isProblem =
@@ -98,11 +113,11 @@ export function resultFault(result: unknown): string | undefined {
   }
   if (typeof output !== 'object' || output === null) return 'a success without output'
   if (!['string', 'undefined'].includes(typeof text)) return 'a text that is not a string'
-  return isAbsentOr(content, (list) => isListOf(list, isBlock)) ? undefined : 'content of the wrong form'
+  return isAbsentOr(content, (list) => isListWhere(list, isBlock)) ? undefined : 'content of the wrong form'
 }
 
 const isAbsentOr = (value: unknown, check: (value: unknown) => boolean): boolean => value === undefined || check(value)
-const isListOf = (value: unknown, check: (one: unknown) => boolean): boolean =>
+const isListWhere = (value: unknown, check: (one: unknown) => boolean): boolean =>
   Array.isArray(value) && value.every(check)
 const hasTexts = (value: unknown, ...names: string[]): value is JsonObject =>
   isObject(value) && names.every((name) => typeof value[name] === 'string')
@@ -116,8 +131,8 @@ function isBlock(block: unknown): boolean {
   return type === 'resource' && hasTexts(resource, 'uri') && (hasTexts(resource, 'text') || hasTexts(resource, 'blob'))
 }
 
-/** A result as it leaves the program: everything that is read as text is visible; what is data stays exact. */
-export function visibleResult(result: Result): Result {
+/** Returns a result for output: texts are escaped, data stays exact. */
+export function toVisibleResult(result: Result): Result {
   const notices = result.notices?.map(({ code, message }): Notice => ({ code, message: visible(message) }))
   const rest = notices && { notices }
   if (result.ok) {
@@ -125,7 +140,7 @@ export function visibleResult(result: Result): Result {
     return {
       ...result,
       ...(typeof text === 'string' && { text: visibleText(text) }),
-      ...(Array.isArray(content) && { content: content.map(visibleBlock) }),
+      ...(Array.isArray(content) && { content: content.map(toVisibleBlock) }),
       ...rest,
     }
   }
@@ -139,7 +154,7 @@ export function visibleResult(result: Result): Result {
   }
 }
 
-function visibleBlock(shown: ContentBlock): ContentBlock {
+function toVisibleBlock(shown: ContentBlock): ContentBlock {
   if (shown.type === 'text') return { ...shown, text: visibleText(shown.text) }
   if (shown.type === 'resource_link') return { ...shown, name: visible(shown.name) }
   return shown.type === 'resource' && 'text' in shown.resource

@@ -6,7 +6,7 @@ export type Settings = {
   $schema?: string
   /** Version of this schema. Default: `1`. */
   version: 1
-  /** Where manifests come from, besides the plugin folders. Default: `["builtin"]`. */
+  /** Sources of manifests, in addition to the plugin folders. Default: `["builtin"]`. */
   manifests: (
     | string
     | {
@@ -14,9 +14,9 @@ export type Settings = {
         from: string
         /** Contribution ids to take; * allowed. */
         only?: string[]
-        /** Contribution ids to leave. */
+        /** Contribution ids to leave out. */
         except?: string[]
-        /** Refuse the whole generation when something of it cannot be loaded. Default: `false`. */
+        /** Refuse the whole generation if a part of it cannot be loaded. Default: `false`. */
         required?: boolean
         isolate?: 'process' | 'inline'
         /** Values for the options of the plugin. */
@@ -28,7 +28,7 @@ export type Settings = {
   plugins: {
     /** Default: `true`. */
     enabled: boolean
-    /** Contribution ids that stay off; * allowed. A workspace takes away tools only. */
+    /** Contribution ids that stay off; * allowed. A workspace can turn off tools only. */
     disable: string[]
     /** Plugins of the workspace. Default: `trusted`. */
     workspace: 'off' | 'trusted'
@@ -42,9 +42,9 @@ export type Settings = {
     quarantine_after: number
     /** Default: `false`. */
     watch: boolean
-    /** Where `vtcode plugins search` looks: https address, git repository, absolute path, npm or npm scope. */
+    /** Sources of `vtcode plugins search`: https address, git repository, absolute path, npm or npm scope. */
     indexes: string[]
-    /** Plugin or contribution id to what you set for it. */
+    /** Plugin or contribution id to its settings. */
     settings: {
       [name: string]: {
         options?: { [name: string]: unknown }
@@ -54,7 +54,7 @@ export type Settings = {
       }
     }
   }
-  /** <plugin>:<key> to where the secret is. */
+  /** <plugin>:<key> to the source of the secret. */
   secrets: { [name: string]: ConfigValue }
   skills: {
     roots: string[]
@@ -70,9 +70,9 @@ export type Settings = {
     bundled: boolean
   }
   policy: {
-    /** How much is done unasked. Default: `ask`. */
+    /** Extent to which calls run without a question. Default: `ask`. */
     mode: 'plan' | 'ask' | 'auto' | 'full-auto'
-    /** The mode nobody goes beyond. Default: `full-auto`. */
+    /** The loosest mode that a caller can use. Default: `full-auto`. */
     max_mode: 'plan' | 'ask' | 'auto' | 'full-auto'
     deny: ConfigRule[]
     ask: ConfigRule[]
@@ -84,7 +84,7 @@ export type Settings = {
         max_items_per_call?: number
         max_bytes_per_read?: number
         max_response_bytes?: number
-        /** All callers together; further calls are refused until the minute is over. */
+        /** For all callers together; further calls are refused until the minute has passed. */
         max_calls_per_minute?: number
         default_response_format?: 'concise' | 'detailed'
         allowed_url_schemes?: string[]
@@ -93,8 +93,8 @@ export type Settings = {
     }
     allow: ConfigRule[]
     /**
-     * Commands that no rule speaks about: asked about, or run unasked in the sandbox, without network, with the
-     * workspace alone to write and a checkpoint before. Default: `ask`.
+     * Commands that no rule covers: ask, or run them without a question in the sandbox, with a checkpoint before. There
+     * they have no network and can write only the workspace. Default: `ask`.
      */
     sandboxed_commands: 'ask' | 'allow'
     commands: {
@@ -141,7 +141,7 @@ export type Settings = {
     | 'PreCompress',
     {
       matcher?: string
-      /** Whose names of tools and inputs the hooks are told. Default: `unified`. */
+      /** Program whose names of tools and inputs the hooks get. Default: `unified`. */
       dialect?: 'unified' | 'claude' | 'gemini'
       hooks?: {
         type?: string
@@ -166,14 +166,11 @@ export type Settings = {
     enabled: boolean
     allow: string[]
     deny: string[]
-    /** Only what allow names. Default: `false`. */
+    /** Accept only what allow names. Default: `false`. */
     enforce_allow: boolean
     /** Default: `16`. */
     max_connections: number
-    /**
-     * What a server may take to answer a request that is no tool call, such as for the list of its tools. Default:
-     * `30`.
-     */
+    /** Time for the answer to a request that is no tool call, such as for the list of tools. Default: `30`. */
     request_timeout_secs: number
     /** Default: `1048576`. */
     max_argument_bytes: number
@@ -210,9 +207,9 @@ export type Settings = {
   agent: {
     model?: string
     small_model?: string
-    /** Plans and replans where tasks are planned, built and evaluated; default: the agent's. */
+    /** Model that plans, if tasks are planned, built and evaluated; default: the agent's. */
     planner_model?: string
-    /** Evaluates the work there; default: the agent's. */
+    /** Model that evaluates such work; default: the agent's. */
     evaluator_model?: string
     fallback_models: string[]
     reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high'
@@ -263,19 +260,22 @@ export type Settings = {
       }
       event_log_path?: string
       /**
-       * When the agent goes on by itself until its tasks are done and proved: never, in `exec` and mode full-auto, or
-       * always. A goal of a person goes on unless it is off. Default: `exec_only`.
+       * Automatic continuation of the agent until its tasks are done and verified: never, in `exec` and mode full-auto,
+       * or always. A goal of a person continues unless this is off. Default: `exec_only`.
        */
       continuation_policy: 'off' | 'exec_only' | 'all'
       /**
-       * When a task goes on in a fresh conversation, with prompt, memory and tracker alone: never, when the tracker
-       * stays as it is turn after turn, or after the conversation was shortened. Default: `off`.
+       * Restart of a task in a new conversation with only prompt, memory and tracker: never, when several turns do not
+       * change the tracker, or after a compaction. Default: `off`.
        */
       context_reset_mode: 'off' | 'on_stall' | 'on_compaction'
-      /** Turns in a row, continued without a changed tracker. Default: `2`. */
+      /** Continued turns in a row without a changed tracker. Default: `2`. */
       context_reset_stall_threshold: number
       verification: {
-        /** auto: what could not be proved is said; always: it is no success; never: nothing is run. Default: `auto`. */
+        /**
+         * auto: unverified work is reported; always: unverified work is no success; never: no command runs. Default:
+         * `auto`.
+         */
         required: 'auto' | 'always' | 'never'
         /** Of each command. Default: `900`. */
         timeout_secs: number
@@ -283,13 +283,13 @@ export type Settings = {
         commands: string[]
       }
       /**
-       * Where tasks are planned by one request, built by the agent and evaluated by another request before a run ends
-       * well: nowhere, or in `exec`, `resume` and mode full-auto. Default: `single`.
+       * Runs in which one request plans the task, the agent builds it and another request evaluates it: none, or those
+       * of `exec`, `resume` and mode full-auto. Default: `single`.
        */
       orchestration_mode: 'single' | 'plan_build_evaluate' | 'planner_generator_evaluator'
-      /** How often work that was not accepted is revised. Default: `2`. */
+      /** Number of revisions of work that was not accepted. Default: `2`. */
       max_revision_rounds: number
-      /** Several models evaluate, side by side; each of them has to accept the work. */
+      /** Several models evaluate in parallel; each of them has to accept the work. */
       skeptic_panel: {
         /** Default: `false`. */
         enabled: boolean
@@ -349,10 +349,10 @@ export type Settings = {
      * Each session keeps derived/atif-trajectory.json, written when a run ends. Nothing is ever sent. Default: `false`.
      */
     atif_enabled: boolean
-    /** Where `vtcode export otel --endpoint` sends spans when it names no address. Nothing else is ever sent. */
+    /** Default address for spans of `vtcode export otel --endpoint`. Nothing else is ever sent. */
     otel_endpoint?: string
   }
-  /** Agents that a conversation gives parts of its work to. */
+  /** Agents that do parts of the work of a conversation. */
   subagents: {
     /** Default: `true`. */
     enabled: boolean
@@ -384,7 +384,7 @@ export type Settings = {
       base_url?: string
       api_key_env?: string
       models?: string[]
-      /** Model id to what is true of it. */
+      /** Model id to its properties. */
       profiles?: { [name: string]: ConfigProfile }
     }
   }
@@ -463,28 +463,28 @@ export type Settings = {
     redact: boolean
   }
   ui: {
-    /** Colors of the chat; auto: as the terminal says of itself. Default: `auto`. */
+    /** Colors of the chat; auto: as the terminal reports. Default: `auto`. */
     theme: 'auto' | 'dark' | 'light' | 'none'
     /**
-     * Where the chat is drawn: inline, below the history of the shell, or alternate, on the second screen of the
-     * terminal; auto is inline. Default: `auto`.
+     * Place of the chat: inline, below the history of the shell, or alternate, on the second screen of the terminal;
+     * auto is inline. Default: `auto`.
      */
     surface: 'auto' | 'inline' | 'alternate'
-    /** Other keys for what the screen does, such as `steer: [alt+s]`; the names are those of docs/terminal.md. */
+    /** Keys for actions of the screen, such as `steer: [alt+s]`; docs/terminal.md lists the names. */
     key_bindings: { [name: string]: string[] }
   }
   trust: {
-    /** Variables a workspace file may expand. */
+    /** Variables that a workspace file may expand. */
     workspace_env: string[]
     /**
-     * A file that gets a line of JSON for each consent that `vtcode trust` gives or takes back, before it counts.
-     * Begins at your .vtcode folder.
+     * A file that gets a line of JSON for each consent that `vtcode trust` gives or revokes, before the change counts.
+     * Relative to your .vtcode folder.
      */
     audit_log?: string
   }
 }
 
-/** What a settings file says: any part of the settings. */
+/** The content of a settings file: any part of the settings. */
 export type Config = Part<Settings>
 
 type ConfigApiFormat =
@@ -503,23 +503,23 @@ type ConfigCost = {
   cache_write?: number
 }
 
-/** Where a server almost speaks the format. */
+/** Differences of a server from the format. */
 type ConfigCompat = {
-  /** The instructions go as developer, or as system. */
+  /** Send the instructions as developer, or as system. */
   developer_role?: boolean
-  /** What to say under store; without it nothing is said. */
+  /** Value of store in requests; absent: none. */
   store?: boolean
   max_tokens_field?: 'max_tokens' | 'max_completion_tokens' | 'max_output_tokens'
-  /** Our word to the server's. */
+  /** Our value to the server's. */
   reasoning_effort_map?: { [name: string]: string }
-  /** A result carries the name of its tool. */
+  /** A result contains the name of its tool. */
   tool_result_name?: boolean
-  /** Between a result and a user message the server wants an answer. */
+  /** The server needs an answer between a result and a user message. */
   assistant_after_tool_result?: boolean
-  /** What the model thought goes back as text. */
+  /** Return the model's reasoning as text. */
   thinking_as_text?: boolean
   thinking_format?: 'openai' | 'zai' | 'qwen'
-  /** What to say under strict of each tool; without it nothing is said. */
+  /** Value of strict of each tool in requests; absent: none. */
   strict_tools?: boolean
   /** openai-responses: tools whose input is free text. */
   custom_tools?: boolean
@@ -527,7 +527,7 @@ type ConfigCompat = {
   usage_in_stream?: boolean
 }
 
-/** What is true of one model. */
+/** Properties of one model. */
 type ConfigProfile = {
   /** Tokens. */
   context_window?: number
@@ -562,21 +562,21 @@ type ConfigAuth = {
   cwd?: string
   timeout_ms?: number
   refresh_interval_ms?: number
-  /** oauth: where the user signs in with a browser. */
+  /** oauth: the address where the user signs in with a browser. */
   authorization_url?: string
   token_url?: string
   client_id?: string
   scopes?: string[]
-  /** oauth: where a code to type in elsewhere is had (RFC 8628), instead of a browser here. */
+  /** oauth: the address for a code to enter on another device (RFC 8628), instead of a browser here. */
   device?: string
   /** aws_sigv4: the region of the server. */
   region?: string
   /**
-   * aws_sigv4: whose keys sign, by the files of AWS; without it those of the environment, then AWS_PROFILE, then
-   * default.
+   * aws_sigv4: the profile of the signing keys in the files of AWS; absent: the keys of the environment, then
+   * AWS_PROFILE, then default.
    */
   profile?: string
-  /** aws_sigv4: the service that is asked; bedrock where none is said. */
+  /** aws_sigv4: the service; default: bedrock. */
   service?: string
 }
 
@@ -586,9 +586,9 @@ type ConfigProvider = {
   base_url?: string
   /** An installed AI SDK package. */
   package?: string
-  /** The function of the package that makes the provider. */
+  /** The function of the package that creates the provider. */
   factory?: string
-  /** Handed to the factory; values may say where they are found. */
+  /** Arguments of the factory; a value may be a reference to its source. */
   package_options?: { [name: string]: unknown }
   model?: string
   models?: string[] | { [name: string]: ConfigProfile }
@@ -607,9 +607,9 @@ type ConfigProvider = {
     total_ms?: number
   }
   retries?: {
-    /** After a refusal that may pass. */
+    /** After a temporary refusal. */
     request?: number
-    /** After an answer that was cut. */
+    /** After an incomplete answer. */
     stream?: number
   }
   /** PEM files. */
@@ -620,7 +620,7 @@ type ConfigProvider = {
   }
   /** http:// or https://, for this provider alone. */
   proxy?: string
-  /** Model id to what is true of it. */
+  /** Model id to its properties. */
   profiles?: { [name: string]: ConfigProfile }
   /** Tokens. */
   context_window?: number
@@ -642,7 +642,7 @@ type ConfigProvider = {
   body?: { [name: string]: unknown }
 }
 
-/** The same; in a manifest also a need or an option it names. */
+/** Text, or a reference to its source; in a manifest also a need or an option of it. */
 type ConfigProviderValue =
   | ConfigValue
   | {
@@ -652,7 +652,7 @@ type ConfigProviderValue =
       option: string
     }
 
-/** Text, or where it is found. */
+/** Text, or a reference to its source. */
 type ConfigValue =
   | string
   | {
@@ -679,7 +679,7 @@ type ConfigRule =
 /** A map with any names; some of them are known. */
 type Open<Name extends string, Value> = { [name in Name]?: Value } & { [name: string]: Value }
 
-/** The same with all keys optional, but for those in lists and maps. */
+/** Makes all keys optional, except those in lists and maps. */
 type Part<Whole> = Whole extends readonly unknown[]
   ? Whole
   : string extends keyof Whole

@@ -3,47 +3,53 @@ import type { Settings } from './settings_types.js'
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 export type JsonObject = Record<string, unknown>
 
-/** Whether it is what JSON calls an object. */
+/** Returns whether a value is an object of JSON. */
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Returns the properties whose value is defined, for a place where `undefined` is no value. */
-export const definedOnly = <T extends object>(all: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+export const omitUndefined = <T extends object>(all: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as typeof all
 
-/** A JSON Schema (2020-12) as data. Annotations the kernel reads: `format: workspace-path | workspace-glob | command`, `x-aliases`, `x-exists`, `x-sensitive`. */
+/**
+ * A JSON Schema (2020-12) as data. The kernel reads these annotations: `format: workspace-path | workspace-glob |
+ * command`, `x-aliases`, `x-exists`, `x-sensitive`.
+ */
 export type Schema = JsonObject
 
-/** The worst a call can do. Policies judge by it, never by a name. */
+/** The greatest effect of a call. Policies decide by effects, never by names. */
 export type Effect = 'read' | 'write' | 'exec' | 'net' | 'ask'
-/** How much the program may do unasked, strictest first. */
+/** The extent to which the program acts without approval, the strictest first. */
 export type Mode = 'plan' | 'ask' | 'auto' | 'full-auto'
 
-/** A path of a call, and where it led when the call was checked. Links count as they were then. */
-export interface Place {
-  /** Workspace-relative, as the call says it. */
+/** A path of a call and its target at the time of the check. */
+export interface CallPath {
+  /** Workspace-relative, in the caller's spelling. */
   readonly given: string
-  /** Every link followed; the path itself where it leads nowhere that may be used. */
+  /** The target after all links; the path itself where the target is missing or not allowed. */
   readonly resolved: string
-  /** The same for the entry of that name, a link in the last segment not followed. */
+  /** The entry of that name: a link in the last segment is not followed. */
   readonly entry: string
 }
 
-/** Frozen: what was approved is what runs. */
+/** A checked call. Frozen: exactly the approved call runs. */
 export interface Call<Input = JsonObject> {
   readonly id: string
   /** `tool` or `tool/action`. */
   readonly slot: string
   /** Validated, defaults filled in, paths workspace-relative with `/`. */
   readonly input: Readonly<Input>
-  /** What the caller said after normalisation, without defaults: the base of a `next`. */
+  /** The input after normalisation, without defaults: the base of a `next`. */
   readonly given: Readonly<JsonObject>
   readonly effects: readonly Effect[]
-  /** Every path that the call names, in its properties or in a patch. Policies judge these, and its workspace leads to these only. */
-  readonly places: readonly Place[]
+  /**
+   * Every path of the call, in its properties or in a patch. Policies check these, and `context.workspace` reaches
+   * these only.
+   */
+  readonly places: readonly CallPath[]
   readonly mode: Mode
   readonly session: string
-  /** When it began, in milliseconds since the epoch. */
+  /** Start of the call, in milliseconds since the epoch. */
   readonly at: number
   readonly caller: {
     readonly surface: string
@@ -51,18 +57,18 @@ export interface Call<Input = JsonObject> {
     readonly alias?: string
     readonly sandbox?: 'strict' | 'none'
   }
-  /** What is left of the rights, of the kernel's and of each call that this one is a part of: all of them hold. */
-  readonly only?: readonly RightsLeft[] | undefined
+  /** The rights of the kernel and of each outer call: all of them apply. */
+  readonly only?: readonly RightsScope[] | undefined
 }
-/** What is left of the rights of a call; of what is not said nothing was taken away. */
-export interface RightsLeft {
-  /** Names as in the rule `Except(…)`, or `Except(…)` itself for all but those. */
+/** A limit of the rights of a call; an absent member limits nothing. */
+export interface RightsScope {
+  /** Names as in the rule `Except(…)`, or `Except(…)` itself for all except those. */
   readonly tools?: readonly string[]
-  /** Globs that each written path has to match, as given and as resolved. Commands that only read still run. */
+  /** Globs that each written path has to match, as given and as resolved. Read-only commands still run. */
   readonly writes?: readonly string[]
 }
 
-/** A complete, valid call that would be the next step. */
+/** A complete, valid call for the next step. */
 export interface Next {
   tool: string
   input: JsonObject
@@ -71,7 +77,7 @@ export interface Notice {
   code: string
   message: string
 }
-/** What text cannot say; MCP's field names. `data` is base64. */
+/** Content other than text, with the field names of MCP. `data` is base64. */
 export type ContentBlock =
   | { type: 'text'; text: string }
   | { type: 'image' | 'audio'; data: string; mimeType: string }
@@ -104,8 +110,8 @@ export interface Failure {
 export type Result<Output = JsonObject> = Success<Output> | Failure
 
 /**
- * What each slot takes and answers, so that a call which names one is typed; those of the program come with the published types.
- * A plugin adds its own: `declare module 'vtcode' { interface Slots { 'acme/search': { input: …; output: … } } }`.
+ * Input and output of each slot, which give typed calls; the types of our own slots are published with the program. A
+ * plugin adds its own: `declare module 'vtcode' { interface Slots { 'acme/search': { input: …; output: … } } }`.
  */
 export interface Slots {}
 type SlotId = keyof Slots & string
@@ -120,7 +126,7 @@ type Side<Id, Name extends 'input' | 'output'> = Id extends SlotId
     ? Shape
     : JsonObject
   : JsonObject
-/** By the name of a tool with its action in the input, or by the id of a slot; any other name, spelling or input is called untyped. */
+/** Calls a tool with its action in the input, or a slot by its id. Other names, spellings and inputs are untyped. */
 export interface CallTool<Untyped extends unknown[], Rest extends unknown[] = []> {
   <Tool extends ToolWithActions, Action extends string & ActionOf<Tool>>(
     tool: Tool,
@@ -132,14 +138,14 @@ export interface CallTool<Untyped extends unknown[], Rest extends unknown[] = []
   (call: PreparedCall, ...rest: Rest): Promise<Result>
 }
 
-/** A program ready to be started: nothing about it is looked up any more. */
+/** A program that is ready to start; all of its values are resolved. */
 export interface Launch {
   /** Absolute path of an executable. */
   file: string
   /** Never read by a shell. */
   args: string[]
   cwd: string
-  /** All of its environment. */
+  /** The complete environment. */
   env: Record<string, string>
 }
 
@@ -167,74 +173,73 @@ export interface SlotInfo {
   readonly detailed: readonly string[]
   readonly errors: Readonly<Record<string, { message?: string; hint?: string; retryable?: boolean }>>
   readonly example?: JsonObject | string
-  /** What a command tool starts. */
+  /** The program of a command tool. */
   readonly program?: string
-  /** What says who brought it, such as a server, of all that they bring: words of a stranger. */
+  /** The description of the provider, such as a server; text of others. */
   readonly about?: string
-  /** Its own names: its id, that of its tool, with an underscore, former ones. */
+  /** Names of the slot: its id, its tool's name, the form with an underscore, former names. */
   readonly names: readonly string[]
-  /** Names of aliases that lead to it: rules and limits that say one of them speak about this slot. */
+  /** Aliases of the slot: rules and limits that name one of them apply to this slot. */
   readonly aliases: readonly string[]
-  /** Its output says which files it changed. */
+  /** The output lists the changed files. */
   readonly reports_changes?: true
-  /** All who serve it keep what they replace. */
+  /** All handlers keep the previous state. */
   readonly keeps_history?: true
-  /** It continues what an earlier call began. */
+  /** A call continues the work of an earlier call. */
   readonly continues?: true
   /** Its answers stay in a conversation whose old answers are cleared. */
   readonly stays_in_context?: true
-  /** It belongs to a face of this name, which lists it and calls it; nobody else does. */
+  /** The audience that lists and calls the tool; other callers cannot. */
   readonly audience?: string
   readonly modes?: readonly Mode[]
-  /** Words of rules that speak about several slots, this one among them. */
+  /** Words of rules that cover several slots, including this one. */
   readonly families: readonly string[]
-  /** Contribution ids in the order they are asked. */
+  /** Contribution ids in the order in which they are called. */
   readonly chain: readonly string[]
 }
-/** One tool as a model sees it: all its actions behind one flat schema. */
+/** One tool in the form for a model: all its actions in one flat schema. */
 export interface ToolInfo {
   name: string
   description: string
   input: Schema
-  /** Of a tool without actions that declares one. */
+  /** Only of a tool without actions that declares an output. */
   output?: Schema
   effects: Effect[]
   actions: string[]
 }
 /**
- * A resolved call, which is made or explained in place of a name and an input. Only `resolve` makes one.
- * Contract: it gives no rights. Each call checks the schema, its caller and the policies; after a reload the name is
- * resolved again.
+ * A resolved call, which replaces a name and an input. Only `resolve` creates one. Contract: gives no rights. Each call
+ * checks the schema, the caller and the policies; after a reload, the name is resolved again.
  */
 export interface PreparedCall {
   readonly slot: SlotInfo
-  /** The worst that a call with this input can do. */
+  /** The effects that a call with this input can have. */
   readonly effects: readonly Effect[]
-  /** The slot of the alias that the call names. */
+  /** The slot of the alias that the call uses. */
   readonly alias?: string
-  /** The input in the words of the slot, without its defaults; unchanged where the check would refuse it. */
+  /** The input in the form of the slot, without defaults; unchanged where the check would refuse it. */
   readonly input: Readonly<JsonObject>
 }
-/** How long the program waits for what may never come, in milliseconds. */
-export interface Waits {
-  /** Code of settings that runs aside. */
+/** Time limits of the program, in milliseconds. */
+export interface Timeouts {
+  /** Settings in code, which run in a process of their own. */
   settings: number
-  /** A policy whose manifest says nothing else. */
+  /** A policy whose manifest sets no limit. */
   policy: number
-  /** A compactor whose manifest says nothing else. */
+  /** A compactor whose manifest sets no limit. */
   compactor: number
-  /** A program that a handler searches files with. */
+  /** A program that searches files for a handler. */
   engine: number
   /** A thread that parses one file. */
   parse: number
-  /** A program that searches one file alone by its structure. */
+  /** A program that searches one file by its structure. */
   single_file: number
-  /** The pause before a server that was lost is started again; it doubles each time. */
+  /** The pause before a lost server is restarted; it doubles each time. */
   restart: number
-  /** Nobody reads an answer and asks again faster than this. */
+  /** The shortest time in which an answer is read and a new call made. */
   reading: number
-  /** Until a call that changed something and was aborted is left behind. */
+  /** Time for an aborted call that changes something; after it, the program continues without the call. */
   commit: number
-  /** A plugin in a process of its own that leaves its answers unread. */
+  /** A plugin in its own process that does not read its answers. */
   unread: number
 }

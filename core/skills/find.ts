@@ -1,22 +1,27 @@
 import { basename, dirname } from 'node:path'
-import { deepFreeze, report } from '../shapes/index.js'
-import { wildcard } from '../text/index.js'
-import { treesOnce } from '../trust/index.js'
-import { rootsOf, type SkillLocations } from './locations.js'
-import { scanRoot, stopwatch, type SkillScan, type FoundSkill, type SkillCache } from './scan.js'
+import { deepFreeze, createDiagnostic } from '../shapes/index.js'
+import { compileWildcard } from '../text/index.js'
+import { createTreeReader } from '../trust/index.js'
+import { listRoots, type SkillLocations } from './locations.js'
+import { scanRoot, createDeadline, type SkillScan, type FoundSkill, type SkillCache } from './scan.js'
 import type { Skill, Skills } from './types.js'
 
-/** Finds the skills in all places, in the order of precedence. One bad file never hides another; none disappears silently. */
+/**
+ * Finds the skills of all roots, in the order of precedence. A bad file never hides another, and every unusable file is
+ * reported.
+ */
 export function findSkills(locations: SkillLocations, cache: SkillCache = new Map()): Skills {
   const { settings, trusted } = locations
-  const finding: SkillScan = { all: [], skipped: [], diagnostics: [], late: stopwatch() }
-  const roots = rootsOf(locations, finding.diagnostics)
+  const finding: SkillScan = { all: [], skipped: [], diagnostics: [], isLate: createDeadline() }
+  const roots = listRoots(locations, finding.diagnostics)
   for (const root of roots) scanRoot(root, finding, cache)
-  identify(finding.all)
+  assignIds(finding.all)
   for (const skill of finding.all) {
-    const pattern = settings.disable.find((pattern) => wildcard(pattern)(skill.id) || wildcard(pattern)(skill.name))
+    const pattern = settings.disable.find(
+      (pattern) => compileWildcard(pattern)(skill.id) || compileWildcard(pattern)(skill.name),
+    )
     if (pattern !== undefined)
-      Object.assign(skill, { state: 'inactive', reason: `taken away by '${pattern}' in skills.disable` })
+      Object.assign(skill, { state: 'inactive', reason: `disabled by '${pattern}' in skills.disable` })
   }
   const isTrusted = (skill: Skill) => skill.layer !== 'workspace' || trusted(skill.folder)
   if (settings.workspace === 'trusted') {
@@ -24,30 +29,31 @@ export function findSkills(locations: SkillLocations, cache: SkillCache = new Ma
       if (skill.state === 'active' && !isTrusted(skill))
         Object.assign(skill, {
           state: 'untrusted',
-          reason: 'it comes with the workspace and is not trusted; see `vtcode trust`',
+          reason: 'the skill is part of the workspace and not trusted; see `vtcode trust`',
         })
     }
   }
-  settle(finding, isTrusted)
-  // A plugin that was changed brings nothing.
+  resolveNameConflicts(finding, isTrusted)
+  // A plugin whose files changed provides nothing.
   const used = roots.filter(
-    ({ off, layer }) => off === undefined && (layer !== 'workspace' || settings.workspace !== 'off'),
+    ({ disabledReason, layer }) =>
+      disabledReason === undefined && (layer !== 'workspace' || settings.workspace !== 'off'),
   )
-  const instructions = used.flatMap(({ prefix: plugin, layer, beside }) =>
-    (beside?.instructions ?? []).map((file) => ({ plugin, layer, file })),
+  const instructions = used.flatMap(({ prefix: plugin, layer, packageContent }) =>
+    (packageContent?.instructions ?? []).map((file) => ({ plugin, layer, file })),
   )
-  const agents = used.flatMap(({ prefix: plugin, beside }) =>
-    (beside?.agents ?? []).map((agent) => ({ plugin, ...agent })),
+  const agents = used.flatMap(({ prefix: plugin, packageContent }) =>
+    (packageContent?.agents ?? []).map((agent) => ({ plugin, ...agent })),
   )
   return Object.freeze({
-    ...indexOf(finding, settings.pin),
+    ...createIndex(finding, settings.pin),
     instructions: deepFreeze(instructions),
     agents: deepFreeze(agents),
   })
 }
 
-/** Ids name exactly one: the second of a name in one place also says the folder that it lies in. */
-function identify(skills: FoundSkill[]): void {
+/** Makes ids unique: the second of the same name in one root also contains its parent folder. */
+function assignIds(skills: FoundSkill[]): void {
   const taken = new Set<string>()
   for (const skill of skills) {
     const [prefix] = skill.id.split(':')
@@ -60,8 +66,11 @@ function identify(skills: FoundSkill[]): void {
   }
 }
 
-/** Gives each bare name to one skill: the first, but to one of the workspace only when no other layer has it or the user agreed. */
-function settle(finding: SkillScan, isTrusted: (skill: Skill) => boolean): void {
+/**
+ * Gives each bare name to one skill: the first one. A skill of the workspace wins only if no other layer has the name
+ * or the user agreed.
+ */
+function resolveNameConflicts(finding: SkillScan, isTrusted: (skill: Skill) => boolean): void {
   const names = new Map<string, FoundSkill[]>()
   for (const skill of finding.all) {
     if (skill.state === 'active') names.set(skill.name, [...(names.get(skill.name) ?? []), skill])
@@ -69,7 +78,7 @@ function settle(finding: SkillScan, isTrusted: (skill: Skill) => boolean): void 
   for (const [name, [...rivals]] of names) {
     if (rivals.length === 1) continue
     const winner = rivals.find((skill) => isTrusted(skill)) ?? rivals[0]!
-    const digest = digester()
+    const digest = createDigester()
     for (const loser of rivals) {
       if (loser === winner) continue
       const first = finding.all.indexOf(loser) < finding.all.indexOf(winner)
@@ -83,11 +92,11 @@ function settle(finding: SkillScan, isTrusted: (skill: Skill) => boolean): void 
         continue
       }
       const reason = first
-        ? 'a skill of the workspace takes no name of another layer until you agree to it with `vtcode trust`'
+        ? 'a skill of the workspace cannot take a name of another layer; to allow that, use `vtcode trust`'
         : `${winner.id} comes first`
       Object.assign(loser, { state: 'shadowed', reason })
       finding.diagnostics.push(
-        report(
+        createDiagnostic(
           'VT_SKILL_SHADOWED',
           { name, winner: winner.id, loser: loser.id, reason },
           [winner.file, loser.file],
@@ -98,8 +107,8 @@ function settle(finding: SkillScan, isTrusted: (skill: Skill) => boolean): void 
   }
 }
 
-function digester(): (folder: string) => string | undefined {
-  const tree = treesOnce()
+function createDigester(): (folder: string) => string | undefined {
+  const tree = createTreeReader()
   return (folder) => {
     try {
       return tree(folder).digest
@@ -109,7 +118,10 @@ function digester(): (folder: string) => string | undefined {
   }
 }
 
-function indexOf({ all, skipped, diagnostics }: SkillScan, pins: string[]): Omit<Skills, 'instructions' | 'agents'> {
+function createIndex(
+  { all, skipped, diagnostics }: SkillScan,
+  pins: string[],
+): Omit<Skills, 'instructions' | 'agents'> {
   const usable = all.filter(({ state }) => state === 'active' || state === 'shadowed')
   const byName = new Map(usable.map((skill) => [skill.id, skill]))
   for (const skill of usable) if (skill.state === 'active') byName.set(skill.name, skill)

@@ -1,57 +1,60 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { fromError, type Diagnostic, type Settings } from '../shapes/index.js'
+import { toDiagnostic, type Diagnostic, type Settings } from '../shapes/index.js'
 import type { Origin } from '../config/index.js'
-import { itemForSkill, type LockVerifier, type Trust } from '../trust/index.js'
+import { toSkillItem, type LockVerifier, type Trust } from '../trust/index.js'
 import { findSkills } from './find.js'
 import type { SkillLocations } from './locations.js'
 import type { SkillCache } from './scan.js'
 import type { Skills } from './types.js'
 
-export interface Finder extends Omit<SkillLocations, 'cwd' | 'settings' | 'declaredBy' | 'trusted'> {
+export interface SkillFinderOptions extends Omit<SkillLocations, 'cwd' | 'settings' | 'findOrigin' | 'trusted'> {
   loaded: { settings: Settings; readonly origins: Origin[] }
   trust: Pick<Trust, 'isTrusted'>
   lockVerifier: LockVerifier
 }
 
-/** Finds the skills on first use; a start that needs no skills searches none. */
-export function skillFinder({
+/** Creates a function that finds the skills on first use, so that a start without skills searches nothing. */
+export function createSkillFinder({
   loaded,
   trust,
   lockVerifier,
   ...locations
-}: Finder): (how?: { fresh?: boolean }) => Skills {
+}: SkillFinderOptions): (how?: { fresh?: boolean }) => Skills {
   const cache: SkillCache = new Map()
   let found: Skills | undefined
-  const declaredBy = (index: number) => loaded.origins.find(({ path }) => path === `skills.roots.${index}`)
-  const trusted = (folder: string) => {
+  const findOrigin = (index: number) => loaded.origins.find(({ path }) => path === `skills.roots.${index}`)
+  const isTrusted = (folder: string) => {
     try {
-      return trust.isTrusted(itemForSkill(folder, locations.workspace))
+      return trust.isTrusted(toSkillItem(folder, locations.workspace))
     } catch {
       return false
     }
   }
   return ({ fresh = false } = {}) => {
     if (!fresh && found) return found
-    const plugins = locations.plugins.map((plugin) => ({ ...plugin, ...faultOf(plugin, lockVerifier) }))
+    const plugins = locations.plugins.map((plugin) => ({ ...plugin, ...checkLock(plugin, lockVerifier) }))
     return (found = findSkills(
-      { ...locations, plugins, cwd: process.cwd(), settings: loaded.settings.skills, declaredBy, trusted },
+      { ...locations, plugins, cwd: process.cwd(), settings: loaded.settings.skills, findOrigin, trusted: isTrusted },
       cache,
     ))
   }
 }
 
-/** Disables the skills of a plugin whose files differ from those that the user agreed to; a plugin without skills is not read for that. */
-function faultOf(
+/**
+ * Returns the fault that disables the skills of a plugin: its files differ from those that the user agreed to. A plugin
+ * without skills is not read.
+ */
+function checkLock(
   { root, skills }: SkillLocations['plugins'][number],
   lockVerifier: LockVerifier,
 ): { fault?: Diagnostic } {
-  const error = skills || existsSync(join(root, 'skills')) ? lockVerifier.fault(root) : undefined
-  return error ? { fault: fromError(error, root) } : {}
+  const error = skills || existsSync(join(root, 'skills')) ? lockVerifier.findFault(root) : undefined
+  return error ? { fault: toDiagnostic(error, root) } : {}
 }
 
-/** The skill folders that are watched. */
-export const skillLocations = ({
+/** Lists the skill folders that are watched. */
+export const listSkillFolders = ({
   workspace,
   home,
   user,

@@ -1,6 +1,6 @@
-export { withSkills } from './catalog.js'
+export { addSkillCatalogue } from './catalog.js'
 export { findSkills } from './find.js'
-export { skillFinder, skillLocations } from './finder.js'
+export { createSkillFinder, listSkillFolders } from './finder.js'
 export type { SkillLocations } from './locations.js'
 export { FrontmatterError, readFrontmatter } from './frontmatter.js'
 export { parseCommand, parseSkill, type SkillText } from './parse.js'

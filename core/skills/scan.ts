@@ -10,9 +10,9 @@ import {
   statSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { report, type Diagnostic } from '../shapes/index.js'
-import { inside } from '../system/index.js'
-import { realOf, type Root } from './locations.js'
+import { createDiagnostic, type Diagnostic } from '../shapes/index.js'
+import { isInside } from '../system/index.js'
+import { resolveRealPath, type Root } from './locations.js'
 import { parseHead, skillLimits, type SkillReading } from './parse.js'
 import type { Skill } from './types.js'
 
@@ -21,66 +21,66 @@ export interface SkillScan {
   all: FoundSkill[]
   skipped: { path: string; reason: string }[]
   diagnostics: Diagnostic[]
-  /** Has the search taken too long? */
-  late: () => boolean
+  /** Returns whether the search has taken too long. */
+  isLate: () => boolean
 }
 
-/** The readings of files that have not changed since. */
+/** Readings of files, valid while the version of the file is the same. */
 export type SkillCache = Map<string, { version: string; reading: SkillReading }>
 
-export const bounds = { depth: 4, folders: 2000, skills: 10_000, ms: 2000, wait: 10_000 }
+export const SCAN_LIMITS = { depth: 4, folders: 2000, skills: 10_000, ms: 2000, wait: 10_000 }
 
-/** Searches a root, nearest folders first, and no folder of a skill further. */
+/** Searches a root, nearest folders first; folders of skills are not searched further. */
 export function scanRoot(root: Root, finding: SkillScan, cache: SkillCache): void {
   if (root.texts) {
     for (const { body, file, ...skill } of root.texts)
-      add(root, root.path, { skill, body, diagnostics: [] }, finding, file, body)
+      addSkill(root, root.path, { skill, body, diagnostics: [] }, finding, file, body)
     return
   }
-  const known = root.layer === 'builtin' ? catalogued(root.path) : undefined
+  const known = root.layer === 'builtin' ? readBundledCatalogue(root.path) : undefined
   if (known) {
-    for (const skill of known) add(root, skill.folder, skill.reading, finding)
+    for (const skill of known) addSkill(root, skill.folder, skill.reading, finding)
     return
   }
   const over = searchFolders(root, finding, cache)
   if (over === undefined) return
   const problem = `${over}; ${finding.all.length} skills were found`
-  finding.diagnostics.push(report('VT_SKILL_LIMIT', { root: root.path, problem }, [root.path], 'warning'))
+  finding.diagnostics.push(createDiagnostic('VT_SKILL_LIMIT', { root: root.path, problem }, [root.path], 'warning'))
 }
 
 /** Searches the folders below a root. Returns the limit that ended the search early. */
 function searchFolders(root: Root, finding: SkillScan, cache: SkillCache): string | undefined {
   let level: Entry[] = [{ path: root.path, link: false }]
   const seen = new Set<string>()
-  for (let depth = 0; depth <= bounds.depth && level.length > 0; depth++) {
+  for (let depth = 0; depth <= SCAN_LIMITS.depth && level.length > 0; depth++) {
     const next: Entry[][] = []
     for (const entry of level) {
-      const folder = entry.link ? within(root, entry.path, finding) : entry.path
+      const folder = entry.link ? resolveLink(root, entry.path, finding) : entry.path
       if (folder === undefined || seen.has(folder)) continue
-      const over = exceededLimit(seen.add(folder).size, finding)
+      const over = findExceededLimit(seen.add(folder).size, finding)
       if (over !== undefined) return over
       next.push(searchFolder(root, folder, finding, cache))
     }
     level = next.flat()
   }
-  return level.length > 0 ? `folders more than ${bounds.depth} deep are not searched` : undefined
+  return level.length > 0 ? `folders more than ${SCAN_LIMITS.depth} deep are not searched` : undefined
 }
 
-function exceededLimit(folders: number, finding: SkillScan): string | undefined {
-  if (folders > bounds.folders + 1) return `more than ${bounds.folders} folders`
-  if (finding.all.length >= bounds.skills) return `more than ${bounds.skills} skills`
-  return finding.late() ? `the search took more than ${bounds.ms / 1000} s` : undefined
+function findExceededLimit(folders: number, finding: SkillScan): string | undefined {
+  if (folders > SCAN_LIMITS.folders + 1) return `more than ${SCAN_LIMITS.folders} folders`
+  if (finding.all.length >= SCAN_LIMITS.skills) return `more than ${SCAN_LIMITS.skills} skills`
+  return finding.isLate() ? `the search took more than ${SCAN_LIMITS.ms / 1000} s` : undefined
 }
 
-/** Reads the skill of a folder. Returns the folders to search where it is none. */
+/** Reads the skill of a folder. Returns the folders to search if there is no skill. */
 function searchFolder(root: Root, folder: string, finding: SkillScan, cache: SkillCache): Entry[] {
-  const entries = list(folder, finding)
+  const entries = listFolder(folder, finding)
   const file = entries.find(({ name }) => name === 'SKILL.md') ?? entries.find(({ name }) => name === 'skill.md')
   if (!file) {
     const inner = entries.filter((entry) => (entry.folder || entry.link) && !/^\.|^node_modules$/.test(entry.name))
     return inner.map(({ name, link }) => ({ path: join(folder, name), link }))
   }
-  visit(root, folder, file, finding, cache)
+  readSkill(root, folder, file, finding, cache)
   return []
 }
 
@@ -88,13 +88,13 @@ interface Entry {
   path: string
   link: boolean
 }
-interface Named {
+interface FolderEntry {
   name: string
   folder: boolean
   link: boolean
 }
 
-function list(folder: string, finding: SkillScan): Named[] {
+function listFolder(folder: string, finding: SkillScan): FolderEntry[] {
   try {
     return readdirSync(folder, { withFileTypes: true })
       .map((entry) => ({ name: entry.name, folder: entry.isDirectory(), link: entry.isSymbolicLink() }))
@@ -106,52 +106,60 @@ function list(folder: string, finding: SkillScan): Named[] {
 }
 
 /**
- * Tells from now on when time is over. It is the time of the processor that counts, so that a machine busy with other things
- * loses no skills; the clock only ends waiting for a disk that does not answer.
+ * Starts a deadline and returns a function that reports whether it has passed. Processor time counts, so that a busy
+ * machine loses no skills; the clock only limits waiting for a disk that does not answer.
  */
-export function stopwatch(): () => boolean {
-  const spent = () => {
+export function createDeadline(): () => boolean {
+  const readCpuMs = () => {
     const { user, system } = process.cpuUsage()
     return (user + system) / 1000
   }
-  const [began, start] = [spent(), performance.now()]
-  // Before the clock says so the processor cannot have worked that long.
+  const [began, start] = [readCpuMs(), performance.now()]
+  // Processor time never exceeds the time of the clock here.
   return () => {
     const passed = performance.now() - start
-    return passed > bounds.wait || (passed > bounds.ms && spent() - began > bounds.ms)
+    return passed > SCAN_LIMITS.wait || (passed > SCAN_LIMITS.ms && readCpuMs() - began > SCAN_LIMITS.ms)
   }
 }
 
-/** The folder that a link leads to, if it lies below the root. */
-function within(root: Root, path: string, finding: SkillScan): string | undefined {
-  const real = realOf(path)
+/** Returns the target of a link if it is below the root. */
+function resolveLink(root: Root, path: string, finding: SkillScan): string | undefined {
+  const real = resolveRealPath(path)
   if (real === undefined || !statSync(real).isDirectory()) return undefined
-  if (inside(root.path, real)) return real
+  if (isInside(root.path, real)) return real
   if (statSync(join(real, 'SKILL.md'), { throwIfNoEntry: false }))
     skip(finding, path, `The link leads out of ${root.path}.`)
   return undefined
 }
 
-/** Reads a skill. Its folder is a real path, so that only a link has to be followed. */
-function visit(root: Root, folder: string, { name, link }: Named, finding: SkillScan, cache: SkillCache): void {
+/** Reads a skill. Its folder is a real path, so only the file itself can be a link. */
+function readSkill(
+  root: Root,
+  folder: string,
+  { name, link }: FolderEntry,
+  finding: SkillScan,
+  cache: SkillCache,
+): void {
   const file = join(folder, name)
   try {
     const real = link ? realpathSync(file) : file
-    if (link && !inside(root.path, real)) return skip(finding, file, `The link leads out of ${root.path}.`)
-    const { version, bytes, whole } = head(real)
+    if (link && !isInside(root.path, real)) return skip(finding, file, `The link leads out of ${root.path}.`)
+    const { version, bytes, whole } = readHead(real)
     const known = cache.get(file)
-    // What follows the front matter is read when the skill is loaded.
+    // The body is read when the skill is loaded.
     const reading =
       known && known.version === version ? known.reading : { ...parseHead(bytes(), file, whole), body: '' }
     if (version) cache.set(file, { version, reading })
-    add(root, folder, reading, finding, file)
+    addSkill(root, folder, reading, finding, file)
   } catch (error) {
     skip(finding, file, `The file cannot be read: ${(error as Error).message}.`)
   }
 }
 
-/** The first bytes of a regular file and its version; none for a file that may change unseen. */
-function head(file: string): { version: string; whole: boolean; bytes: () => Buffer } {
+/**
+ * Returns the first bytes of a regular file and its version; the version is empty for a file that may change unnoticed.
+ */
+function readHead(file: string): { version: string; whole: boolean; bytes: () => Buffer } {
   const stats = lstatSync(file, { bigint: true })
   if (!stats.isFile()) throw new Error('it is not a regular file')
   if (stats.size > skillLimits.bytes) throw new Error(`it is larger than ${skillLimits.bytes / 1024} KiB`)
@@ -173,10 +181,10 @@ function head(file: string): { version: string; whole: boolean; bytes: () => Buf
 
 function skip(finding: SkillScan, path: string, reason: string): void {
   finding.skipped.push({ path, reason })
-  finding.diagnostics.push(report('VT_SKILL_INVALID', { problem: `${path}: ${reason}` }, [path]))
+  finding.diagnostics.push(createDiagnostic('VT_SKILL_INVALID', { problem: `${path}: ${reason}` }, [path]))
 }
 
-function add(
+function addSkill(
   root: Root,
   folder: string,
   { skill, diagnostics }: SkillReading,
@@ -190,7 +198,7 @@ function add(
     finding.skipped.push({ path: files[0] ?? file, reason: message })
     return
   }
-  const { layer, prefix, off } = root
+  const { layer, prefix, disabledReason } = root
   const scope = layer === 'builtin' ? 'bundled' : layer === 'workspace' ? 'workspace' : 'user'
   finding.all.push({
     ...skill,
@@ -202,12 +210,12 @@ function add(
     also_at: [],
     state: 'active',
     ...(body !== undefined && { body }),
-    ...(off !== undefined && { state: 'inactive', reason: off }),
+    ...(disabledReason !== undefined && { state: 'inactive', reason: disabledReason }),
   })
 }
 
-/** The bundled skills as the build read them, so that a start parses none. */
-function catalogued(path: string): { folder: string; reading: SkillReading }[] | undefined {
+/** Reads the bundled skills from the catalogue of the build, so that a start parses none. */
+function readBundledCatalogue(path: string): { folder: string; reading: SkillReading }[] | undefined {
   try {
     const found = JSON.parse(readFileSync(join(path, '_catalogue.json'), 'utf8')) as {
       name: string

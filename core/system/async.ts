@@ -14,14 +14,20 @@ export function withTimeout<T>(work: Promise<T>, ms: number, late: () => Error):
 export const isPromise = <T>(value: T | Promise<T>): value is Promise<T> =>
   typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 
-/** Tells a value, at once where nothing has to be waited for: a promise costs more than most of what policies and compactors do. Contract: it does not reject, `tell` does not throw. */
-export function whenKnown<T>(value: T | Promise<T>, tell: (value: T) => void): void {
-  if (isPromise(value)) void value.then(tell)
-  else tell(value)
+/**
+ * Passes a value on, immediately unless it is a promise: a promise costs more than most policies and compactors.
+ * Contract: the promise does not reject, and the receiver does not throw.
+ */
+export function passValue<T>(value: T | Promise<T>, receive: (value: T) => void): void {
+  if (isPromise(value)) void value.then(receive)
+  else receive(value)
 }
 
-/** What `done` makes of what some work comes to, at once where it is no promise; what `failed` makes of an error, or of no end after `ms` milliseconds. */
-export function outcomeWithin<T, R>(
+/**
+ * Returns `done` of the outcome of some work, immediately unless the outcome is a promise; `failed` of an error, or of
+ * a timeout after `ms` milliseconds.
+ */
+export function runWithTimeout<T, R>(
   work: () => T | Promise<T>,
   ms: number,
   done: (value: T) => R,
@@ -30,7 +36,7 @@ export function outcomeWithin<T, R>(
   try {
     const begun = work()
     return isPromise(begun)
-      ? withTimeout(Promise.resolve(begun), ms, () => new Error('it does not answer'))
+      ? withTimeout(Promise.resolve(begun), ms, () => new Error('it did not answer in time'))
           .then(done)
           .catch(failed)
       : done(begun)
@@ -39,7 +45,7 @@ export function outcomeWithin<T, R>(
   }
 }
 
-/** Lets at most `width` runs proceed at once; further runs wait their turn. */
+/** Lets at most `width` runs proceed at once; further runs wait. */
 export class Semaphore {
   private inside = 0
   private readonly waiting: (() => void)[] = []
@@ -58,23 +64,23 @@ export class Semaphore {
   }
 }
 
-/** Counts the runs in progress and tells when the last one has ended. */
+/** Counts the runs in progress and reports the end of the last one. */
 export class InFlight {
   private inside = 0
-  private tell: (() => void) | undefined
+  private onIdle: (() => void) | undefined
 
   enter(): void {
     this.inside++
   }
   leave(): void {
-    if (--this.inside === 0) this.tell?.()
+    if (--this.inside === 0) this.onIdle?.()
   }
-  /** Whether no run is left after at most `ms` milliseconds. */
-  over(ms: number): Promise<boolean> {
+  /** Returns whether all runs end within `ms` milliseconds. */
+  waitForIdle(ms: number): Promise<boolean> {
     if (this.inside === 0) return Promise.resolve(true)
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(false), ms)
-      this.tell = () => {
+      this.onIdle = () => {
         clearTimeout(timer)
         resolve(true)
       }
@@ -83,7 +89,7 @@ export class InFlight {
   }
 }
 
-/** An abort whose `AbortSignal` is made on first use only: most calls end without any reader of the signal. */
+/** An abort whose `AbortSignal` is created on first use, because most calls end without a reader of the signal. */
 export class LazyAbort {
   aborted = false
   private listeners: Set<() => void> | undefined
@@ -98,7 +104,7 @@ export class LazyAbort {
     if (this.aborted) this.controller.abort()
     return this.controller.signal
   }
-  /** Calls `run` on abort, at once where the abort came before; the returned function unsubscribes it. */
+  /** Calls `run` on abort, immediately if the abort came before; the returned function unsubscribes it. */
   on(run: () => void): () => void {
     if (this.aborted) run()
     else (this.listeners ??= new Set()).add(run)

@@ -2,25 +2,31 @@ import { join } from 'node:path'
 import { sha256 } from './seal.js'
 import type { Contribution, JsonObject, Manifest, Settings } from '../shapes/index.js'
 
-/** The module of a manifest: of an action its handler; of an alias `(result, input) => result`, for what a template cannot say. */
-export const moduleOf = ({ module, alias }: Manifest): string | undefined =>
+/** Returns the module of a manifest: of an action its handler, of an alias `(result, input) => result`. */
+export const findModulePath = ({ module, alias }: Manifest): string | undefined =>
   module ?? (alias?.['module'] as string | undefined)
 
 /** Blocks without keys, headers, addresses and paths of the user. */
-const harmless = new Set(['output', 'tools', 'context', 'checkpoints', 'sessions', 'policy'])
+const PUBLIC_BLOCKS = new Set(['output', 'tools', 'context', 'checkpoints', 'sessions', 'policy'])
 
-/** The blocks of the settings that a manifest is given: those it names, of a stranger the harmless ones among them. */
-export const grantedBlocks = ({ manifest, layer }: Pick<Contribution, 'manifest' | 'layer'>): string[] =>
-  (manifest.settings ?? []).filter((name) => layer === 'builtin' || harmless.has(name))
+/**
+ * Lists the blocks of the settings that a contribution gets: those that its manifest names; for plugins of others only
+ * the harmless ones.
+ */
+export const listGrantedBlocks = ({ manifest, layer }: Pick<Contribution, 'manifest' | 'layer'>): string[] =>
+  (manifest.settings ?? []).filter((name) => layer === 'builtin' || PUBLIC_BLOCKS.has(name))
 
-/** Returns the blocks of the settings that a contribution is given. Contract: it reads no other. */
-export const blocksOf = (settings: Settings, contribution: Contribution): Settings =>
+/** Returns the blocks of the settings that a contribution gets. Contract: reads no other block. */
+export const pickSettings = (settings: Settings, contribution: Contribution): Settings =>
   Object.fromEntries(
-    grantedBlocks(contribution).map((name) => [name, settings[name as keyof Settings]]),
+    listGrantedBlocks(contribution).map((name) => [name, settings[name as keyof Settings]]),
   ) as unknown as Settings
 
-/** The user's settings for a contribution: its defaults, its entry in `manifests`, its plugin's, its own; the last one wins. */
-export function optionsOf(
+/**
+ * Returns the options of a contribution: its defaults, its entry in `manifests`, its plugin's options, its own; the
+ * last one wins.
+ */
+export function resolveOptions(
   { plugins: { settings: own } }: Pick<Settings, 'plugins'>,
   { id, plugin, options, manifest }: Pick<Contribution, 'id' | 'plugin' | 'manifest' | 'options'>,
 ): JsonObject {
@@ -31,8 +37,11 @@ export function optionsOf(
   return { ...defaults, ...options, ...own[plugin]?.options, ...own[id]?.options }
 }
 
-/** Each installed instance of a plugin has a data folder of its own: instances of a workspace are apart from the user's and from other workspaces'. */
-export function dataFolder(
+/**
+ * Returns the data folder of an installed plugin. Instances of a workspace have their own, separate from the user's and
+ * from other workspaces'.
+ */
+export function resolveDataFolder(
   { plugin, layer }: Pick<Contribution, 'plugin' | 'layer'>,
   home: string,
   workspace: string,
@@ -42,10 +51,10 @@ export function dataFolder(
 }
 
 /**
- * What every program of a plugin finds in its environment. Python keeps what it compiles in the data folder and uses nothing compiled that lies
- * among the plugin's files, so those stay as they were agreed to.
+ * Returns the variables that every program of a plugin gets. Python keeps compiled files in the data folder and uses
+ * none from the plugin's files, so those stay as the user agreed to them.
  */
-export const pluginVariables = (root: string, data: string): Record<string, string> => ({
+export const createPluginVariables = (root: string, data: string): Record<string, string> => ({
   PLUGIN_ROOT: root,
   PLUGIN_DATA: data,
   PYTHONPYCACHEPREFIX: join(data, 'pycache'),

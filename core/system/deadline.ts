@@ -1,19 +1,20 @@
 /** A limit on the time of some work. Disposing of it releases its timer and its listener. */
 export interface Deadline extends Disposable {
-  /** Aborts when the time is over or the outer signal aborts. */
+  /** Aborts when the time ends or the outer signal aborts. */
   readonly signal: AbortSignal
-  /** The time was over before the outer signal aborted. */
+  /** True if the time ended before the outer signal aborted. */
   readonly expired: boolean
 }
 
-// What Node's timers can wait at most; beyond it they fire at once.
-const longest_ms = 2 ** 31 - 1
+// Longest delay of Node's timers; longer ones fire immediately.
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
- * A signal that aborts after `ms` milliseconds or with `outer`. A timer of our own holds the signal and keeps the process alive until it is disposed of:
- * the signal of Node's own timeout may be collected as garbage before it fires when it is combined with another, and then the work never ends.
+ * Creates a signal that aborts after `ms` milliseconds or with `outer`. Its own timer holds the signal and keeps the
+ * process alive until it is disposed of. The signal of Node's timeout, combined with another, may be garbage-collected
+ * before it fires; then the work never ends.
  */
-export function deadline(ms: number, outer?: AbortSignal): Deadline {
+export function startDeadline(ms: number, outer?: AbortSignal): Deadline {
   const stop = new AbortController()
   let expired = false
   const timer = setTimeout(
@@ -22,7 +23,7 @@ export function deadline(ms: number, outer?: AbortSignal): Deadline {
       stop.abort(new DOMException('The time is over.', 'TimeoutError'))
       release()
     },
-    Math.min(ms, longest_ms),
+    Math.min(ms, MAX_TIMER_MS),
   )
   const follow = (): void => {
     stop.abort(outer!.reason)

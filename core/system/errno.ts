@@ -1,14 +1,14 @@
 import { problem, VtError } from '../shapes/index.js'
-import { shownPath } from './path_text.js'
+import { escapePath } from './path_text.js'
 
-/** The code of a failed system call; `undefined` for any other error. */
+/** Returns the code of a failed system call; `undefined` for any other error. */
 export const errno = (error: unknown): string | undefined => (error as NodeJS.ErrnoException | undefined)?.code
 
-/** Translates the failure of a system call on `path` (workspace-relative) into an error for the caller. Our own errors pass through. */
-export function systemRefusal(error: unknown, path: string): VtError {
+/** Converts the failure of a system call on `path` (workspace-relative) to an error for the caller. A VtError stays. */
+export function toPathError(error: unknown, path: string): VtError {
   if (error instanceof VtError) return error
   const code = errno(error) ?? 'unknown error'
-  const named = { path: shownPath(path), reason: code }
+  const named = { path: escapePath(path), reason: code }
   switch (code) {
     case 'ENOENT':
       return problem('VT_PATH_NOT_FOUND', named)
@@ -28,9 +28,9 @@ export function systemRefusal(error: unknown, path: string): VtError {
     case 'ENAMETOOLONG':
       return problem('VT_INPUT_INVALID', { problem: `The path '${named.path}' is too long.` })
     default:
-      return problem('VT_FILE_IO', named, { details: { errno: code }, retryable: passing.has(code) })
+      return problem('VT_FILE_IO', named, { details: { errno: code }, retryable: TRANSIENT_CODES.has(code) })
   }
 }
 
-// Conditions that may pass without the caller's doing.
-const passing = new Set(['EBUSY', 'EAGAIN', 'EMFILE', 'ENFILE', 'EINTR'])
+// Conditions that may end without any action of the caller.
+const TRANSIENT_CODES = new Set(['EBUSY', 'EAGAIN', 'EMFILE', 'ENFILE', 'EINTR'])

@@ -1,22 +1,29 @@
-export { InFlight, isPromise, LazyAbort, outcomeWithin, Semaphore, whenKnown, withTimeout } from './async.js'
-export { blocksOf, dataFolder, grantedBlocks, moduleOf, optionsOf, pluginVariables } from './contribution.js'
-export { deadline, type Deadline } from './deadline.js'
-export { errno, systemRefusal } from './errno.js'
-export { type CompiledFile, freshlyCompiled, load, takeCompiled } from './load.js'
-export { decodeName, encodeName, foldedNames, inside, normalizePath, segments, shownPath } from './path_text.js'
+export { InFlight, isPromise, LazyAbort, runWithTimeout, Semaphore, passValue, withTimeout } from './async.js'
 export {
-  endWithUs,
-  environment,
+  pickSettings,
+  resolveDataFolder,
+  listGrantedBlocks,
+  findModulePath,
+  resolveOptions,
+  createPluginVariables,
+} from './contribution.js'
+export { startDeadline, type Deadline } from './deadline.js'
+export { errno, toPathError } from './errno.js'
+export { type CompiledFile, collectCompiled, load, useCompiledFiles } from './load.js'
+export { decodeName, encodeName, foldNames, isInside, normalizePath, splitPath, escapePath } from './path_text.js'
+export {
+  endWithParent,
+  createChildEnvironment,
   findProgram,
   isProcessRunning,
   isProgram,
-  leaderEnded,
-  processStart,
-  searchPath,
+  noteLeaderExit,
+  readProcessStart,
+  listSearchFolders,
   signalGroup,
-  start,
+  spawnProgram,
   watchGroup,
 } from './process.js'
-export { importOwn, programFile, requireLibrary, version } from './program_files.js'
-export { byBytes, homeOf, realPathOf, type Seal, sealOf, sha256, userOf } from './seal.js'
+export { importProgramModule, programFile, requireLibrary, version } from './program_files.js'
+export { compareBytes, resolveHome, toRealPath, type Seal, openSeal, sha256, resolveUserFolder } from './seal.js'
 export { keepNewest, makeFolder, writeState, writeStateSync } from './state_file.js'

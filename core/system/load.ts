@@ -3,11 +3,12 @@ const { createRequire, isBuiltin } = process.getBuiltinModule('node:module')
 const { dirname, join } = process.getBuiltinModule('node:path')
 const { Script } = process.getBuiltinModule('node:vm')
 
-// The build makes of the program scripts instead of modules: V8 can be given what it made of a script before, on every version of Node, and one is
-// there without waiting. This file is what Node loads itself (`core/loader.cjs`), so that all who come in share one program.
+// The build makes scripts of the program instead of modules: on every version of Node, V8 can reuse their compiled
+// code, and they load synchronously. Node loads this file itself (`core/loader.cjs`), so all entry points share one
+// program.
 
 export type Loaded = Readonly<Record<string, unknown>>
-/** What V8 made of a file in an earlier run, and the stamp of the file that it made it of. */
+/** Compiled code of a file from an earlier run, with the stamp of that file. */
 export interface CompiledFile {
   stamp: string
   data: Buffer
@@ -18,7 +19,7 @@ interface Running extends CompiledScript {
 interface CompiledScript {
   stamp: string
   script: InstanceType<typeof Script>
-  /** V8 had to compile it. */
+  /** V8 had to compile the file. */
   fresh: boolean
 }
 type Body = (
@@ -32,18 +33,18 @@ type Body = (
 
 const running = new Map<string, Running>()
 let known: ReadonlyMap<string, CompiledFile> = new Map()
-/** The files that ran before it was said what is known: V8 compiles them anyway. */
+/** Files that ran before the compiled code was known; V8 compiles them anyway. */
 let first: ReadonlySet<string> = new Set()
 
-/** What a file of the built program exports; it runs once. `file` is its whole path, as `programFile` says it. */
+/** Loads a file of the built program, once, and returns its exports. `file` is its whole path, from `programFile`. */
 export function load(file: string): Loaded {
   const before = running.get(file)
   if (before) return before.exports
-  const module: Running = { exports: {}, ...compiledScript(file) }
+  const module: Running = { exports: {}, ...compileScript(file) }
   running.set(file, module)
   try {
     const body = module.script.runInThisContext() as Body
-    body(module.exports, requireOf(file), module, file, dirname(file), importFor)
+    body(module.exports, createRequireFunction(file), module, file, dirname(file), importForProgram)
   } catch (error) {
     running.delete(file)
     throw error
@@ -51,22 +52,22 @@ export function load(file: string): Loaded {
   return module.exports
 }
 
-/** From here on, files that are loaded need not be compiled where it is known what V8 made of them. */
-export function takeCompiled(files: ReadonlyMap<string, CompiledFile>): void {
+/** Sets the compiled code that later loads use. */
+export function useCompiledFiles(files: ReadonlyMap<string, CompiledFile>): void {
   known = files
   first = new Set(running.keys())
 }
 
-/** What V8 has made of the files that run; nothing where it is all known already. */
-export function freshlyCompiled(): ReadonlyMap<string, CompiledFile> | undefined {
+/** Returns the compiled code of the files that ran; nothing if all of it was known already. */
+export function collectCompiled(): ReadonlyMap<string, CompiledFile> | undefined {
   const later = [...running].filter(([file]) => !first.has(file))
   if (!later.some(([, { fresh }]) => fresh)) return undefined
   return new Map(later.map(([file, { stamp, script }]) => [file, { stamp, data: script.createCachedData() }]))
 }
 
-function compiledScript(file: string): CompiledScript {
+function compileScript(file: string): CompiledScript {
   const { mtimeMs, ctimeMs, size } = statSync(file)
-  // Some who install programs give each file of each version one time.
+  // Some installers give each file of each version the same time.
   const stamp = `${mtimeMs} ${ctimeMs} ${size}`
   const before = known.get(file)
   const cachedData = before?.stamp === stamp ? before.data : undefined
@@ -74,12 +75,15 @@ function compiledScript(file: string): CompiledScript {
   return { stamp, script, fresh: cachedData === undefined || script.cachedDataRejected === true }
 }
 
-/** What is no part of the program is imported on behalf of this file, which is of the same package: of a script that V8 need not compile, Node 20 does not know who would do that. */
-const importFor = (name: string): Promise<unknown> => import(name)
+/**
+ * Imports other modules on behalf of this file, which is in the same package: for a script with reused compiled code,
+ * Node 20 does not know the importing module.
+ */
+const importForProgram = (name: string): Promise<unknown> => import(name)
 
-const itself = { load, takeCompiled, freshlyCompiled }
+const itself = { load, useCompiledFiles, collectCompiled }
 
-function requireOf(file: string): (name: string) => unknown {
+function createRequireFunction(file: string): (name: string) => unknown {
   let foreign: NodeJS.Require | undefined
   return (name) => {
     if (name === '#load') return itself

@@ -15,26 +15,26 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { writeStateSync } from './state_file.js'
 
-// Loaded when something is hashed: most starts hash nothing.
+// Loads the module on first use: most starts hash nothing.
 export const sha256 = (data: string | Uint8Array, form: 'hex' | 'base64' | 'base64url' = 'hex'): string =>
   process.getBuiltinModule('node:crypto').hash('sha256', data, form)
 
-/** The order of the bytes, which no locale changes. */
-export const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
+/** Compares texts by their bytes, which no locale changes. */
+export const compareBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
-/** Where the settings, plugins, keys and the trust store of the user live. */
-export function homeOf({
+/** Returns the `.vtcode` folder of the user: settings, plugins, keys and the trust store. */
+export function resolveHome({
   home,
   env = process.env,
 }: {
   home?: string | undefined
   env?: Readonly<Record<string, string | undefined>> | undefined
 }): string {
-  return env['VTCODE_HOME'] ?? join(userOf({ home, env }), '.vtcode')
+  return env['VTCODE_HOME'] ?? join(resolveUserFolder({ home, env }), '.vtcode')
 }
 
-/** What `~` stands for. */
-export const userOf = ({
+/** Returns the folder that `~` means. */
+export const resolveUserFolder = ({
   home,
   env = process.env,
 }: {
@@ -42,46 +42,51 @@ export const userOf = ({
   env?: Readonly<Record<string, string | undefined>> | undefined
 }): string => home ?? env['HOME'] ?? homedir()
 
-/** Where a path leads, through links; of what is not there, the names behind what is. */
-export function realPathOf(path: string): string {
+/** Returns the real path after all links; names that do not exist are appended to the existing part. */
+export function toRealPath(path: string): string {
   try {
     return realpathSync(path)
   } catch {
     const parent = dirname(path)
-    return parent === path ? path : join(realPathOf(parent), path.slice(parent.length))
+    return parent === path ? path : join(toRealPath(parent), path.slice(parent.length))
   }
 }
 
 /**
- * Tells what this user's program wrote in a workspace from what anybody else did: a repository brings files of its own, and a command
- * writes others. Marks are made with a key in the user's home, for one workspace.
+ * Seals files of this user's program in a workspace, so that files of a repository or a command are not mistaken for
+ * them. Marks are made with a key in the user's home, for one workspace.
  */
 export interface Seal {
-  /** 32 hexadecimal digits for a text of a sort, at its place. */
+  /** Returns 32 hexadecimal digits for a text of a sort, at its place. */
   mark(sort: string, place: string, text: string): string
-  /** 12 of them: names carry these. */
+  /** Returns 12 of the digits, for use in file names. */
   nameMark(sort: string, name: string): string
-  /** The same for what is this user's wherever the workspace lies: it may be moved. */
+  /** Returns a mark without the workspace, for files that stay valid when the workspace moves. */
   userMark(sort: string, place: string, text: string): string
-  /** A JSON object, not empty, with its mark as the last member: one line, of which no character moves a cursor. */
+  /**
+   * Formats a JSON object, not empty, with its mark as the last member: one line without characters that move a cursor.
+   */
   write(sort: string, place: string, value: object): string
-  /** The object without its mark; `undefined` for what bears none of ours. Throws nothing. */
+  /**
+   * Parses such a line and returns the object without its mark; `undefined` if the mark is missing or wrong. Contract:
+   * never throws.
+   */
   read(sort: string, place: string, text: string): object | undefined
 }
 
-export function sealOf(home: string, workspace: string): Seal {
-  const markIn = (scope: string, sort: string, place: string, text: string): string => {
+export function openSeal(home: string, workspace: string): Seal {
+  const computeMark = (scope: string, sort: string, place: string, text: string): string => {
     const { createHmac } = process.getBuiltinModule('node:crypto')
-    return createHmac('sha256', keyOf(home))
+    return createHmac('sha256', loadKey(home))
       .update(JSON.stringify([scope, sort, place]))
       .update(text)
       .digest('hex')
       .slice(0, 32)
   }
-  const mark: Seal['mark'] = (sort, place, text) => markIn(workspace, sort, place, text)
+  const mark: Seal['mark'] = (sort, place, text) => computeMark(workspace, sort, place, text)
   return {
     mark,
-    userMark: (sort, place, text) => markIn('', sort, place, text),
+    userMark: (sort, place, text) => computeMark('', sort, place, text),
     nameMark: (sort, name) => mark(sort, 'name', name).slice(0, 12),
     write(sort, place, value) {
       const text = JSON.stringify(value).replace(
@@ -91,8 +96,8 @@ export function sealOf(home: string, workspace: string): Seal {
       return `${text.slice(0, -1)},"seal":"${mark(sort, place, text)}"}`
     },
     read(sort, place, text) {
-      const [, body, said] = /^(.*),"seal":"([0-9a-f]{32})"\}\n?$/s.exec(text) ?? []
-      return body === undefined || said !== mark(sort, place, `${body}}`)
+      const [, body, mac] = /^(.*),"seal":"([0-9a-f]{32})"\}\n?$/s.exec(text) ?? []
+      return body === undefined || mac !== mark(sort, place, `${body}}`)
         ? undefined
         : (JSON.parse(`${body}}`) as object)
     },
@@ -100,21 +105,21 @@ export function sealOf(home: string, workspace: string): Seal {
 }
 
 const keys = new Map<string, Buffer>()
-const length = 32
+const KEY_BYTES = 32
 
-/** The key of a user, made on first use. Without a place to keep it, it is good for this process. */
-function keyOf(home: string): Buffer {
+/** Returns the key of a user, created on first use. If it cannot be stored, it is valid for this process only. */
+function loadKey(home: string): Buffer {
   let key = keys.get(home)
-  if (!key) keys.set(home, (key = keptKey(home)))
+  if (!key) keys.set(home, (key = readOrCreateKey(home)))
   return key
 }
 
-function keptKey(home: string): Buffer {
+function readOrCreateKey(home: string): Buffer {
   const { randomBytes } = process.getBuiltinModule('node:crypto')
   const file = join(home, 'approvals.key')
-  const made = randomBytes(length)
+  const made = randomBytes(KEY_BYTES)
   try {
-    const key = foundKey(file) ?? madeKey(file, made)
+    const key = readKey(file) ?? createKey(file, made)
     sweepDrafts(home)
     return key
   } catch {
@@ -122,10 +127,10 @@ function keptKey(home: string): Buffer {
   }
 }
 
-/** A key that is being made is there for milliseconds; what is this old a killed process left. */
+/** A draft of a key exists for milliseconds; an older one belongs to a killed process. */
 const DRAFT_MS = 3_600_000
 
-/** Removes what processes left that were killed while they made the key. */
+/** Removes drafts of processes that were killed while they created the key. */
 function sweepDrafts(home: string): void {
   try {
     for (const name of readdirSync(home)) {
@@ -135,30 +140,33 @@ function sweepDrafts(home: string): void {
         rmSync(join(home, name), { force: true })
     }
   } catch {
-    // A home that cannot be listed keeps them; nothing reads them.
+    // A folder that cannot be listed keeps its drafts; nothing reads them.
   }
 }
 
-/** The first to give it its name wins; everybody then uses what is there. What a killed process left empty is replaced. */
-function madeKey(file: string, made: Buffer): Buffer {
+/**
+ * Creates the key file: the first link wins, and all processes then use that key. An empty file of a killed process is
+ * replaced.
+ */
+function createKey(file: string, made: Buffer): Buffer {
   const draft = `${file}.${process.pid}.${made.toString('hex', 0, 4)}`
   writeStateSync(draft, made)
   try {
     linkSync(draft, file)
   } catch {
-    if (foundKey(file) === undefined) renameSync(draft, file)
+    if (readKey(file) === undefined) renameSync(draft, file)
   }
   rmSync(draft, { force: true })
-  return foundKey(file) ?? made
+  return readKey(file) ?? made
 }
 
-function foundKey(file: string): Buffer | undefined {
+function readKey(file: string): Buffer | undefined {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
   let fd: number | undefined
   try {
     fd = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
     const stats = fstatSync(fd)
-    return stats.isFile() && stats.size === length ? readFileSync(fd) : undefined
+    return stats.isFile() && stats.size === KEY_BYTES ? readFileSync(fd) : undefined
   } catch {
     return undefined
   } finally {

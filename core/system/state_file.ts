@@ -14,31 +14,38 @@ import { open, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 
 export interface StateOptions {
-  /** The mode of the file, 0600 by default. */
+  /** Mode of the file, default 0600. */
   mode?: number
-  /** Whether the file has to be on disk when the call returns; a cache can do without. */
+  /** The file is on disk when the call returns; a cache can go without. Default: true. */
   durable?: boolean
 }
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
-// O_EXCL: a link or a pipe in the place of the draft is never written through.
+// O_EXCL: a link or a pipe at the path of the draft is never written through.
 const fresh = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
 
 let count = 0
-/** The draft lies beside the file, so that the rename is one step. No two writers share a draft; a draft that a killed process of this id left is removed. */
-const draftOf = (file: string, several: boolean): string => `${file}.${process.pid}${several ? `.${(count += 1)}` : ''}`
+/**
+ * Returns the path of the draft, next to the file, so that the rename is one step. No two writers share a draft; a
+ * draft of a killed process with this id is removed.
+ */
+const createDraftPath = (file: string, several: boolean): string =>
+  `${file}.${process.pid}${several ? `.${(count += 1)}` : ''}`
 
-/** Makes a folder and those above it that are missing. Node's own way with `recursive` never ends below a folder that refuses new ones as missing, such as /proc. */
+/**
+ * Creates a folder and its missing parents. Node's `recursive` never ends below a folder that reports new ones as
+ * missing, such as /proc.
+ */
 export function makeFolder(folder: string, mode?: number): void {
   const missing: string[] = []
-  for (let at = resolve(folder); !madeOne(at, mode); at = dirname(at)) missing.push(at)
+  for (let at = resolve(folder); !ensureFolder(at, mode); at = dirname(at)) missing.push(at)
   for (const at of missing.reverse())
-    if (!madeOne(at, mode))
+    if (!ensureFolder(at, mode))
       throw Object.assign(new Error(`ENOENT: no folder can be made at '${at}'`), { code: 'ENOENT', path: at })
 }
 
-/** Is the folder there now? No: one above it is missing. */
-function madeOne(folder: string, mode?: number): boolean {
+/** Creates one folder. Returns whether it exists now: false if its parent is missing. */
+function ensureFolder(folder: string, mode?: number): boolean {
   try {
     mkdirSync(folder, { mode })
   } catch (error) {
@@ -48,13 +55,16 @@ function madeOne(folder: string, mode?: number): boolean {
   return true
 }
 
-/** Replaces a state file in one step and makes its folder: after a crash the file is the old one or the new one, never a part of it. */
+/**
+ * Replaces a state file in one step and creates its folder: after a crash, the file has the old or the new content,
+ * never a part.
+ */
 export function writeStateSync(
   file: string,
   data: string | Uint8Array,
   { mode = 0o600, durable = true }: StateOptions = {},
 ): void {
-  const draft = draftOf(file, false)
+  const draft = createDraftPath(file, false)
   rmSync(draft, { force: true })
   const fd = openWith(draft)
   try {
@@ -89,13 +99,13 @@ export function writeStateSync(
   }
 }
 
-/** The same without blocking the rest of the process. */
+/** Replaces a state file without blocking the process. */
 export async function writeState(
   file: string,
   data: string | Uint8Array,
   { mode = 0o600, durable = true }: StateOptions = {},
 ): Promise<void> {
-  const draft = draftOf(file, true)
+  const draft = createDraftPath(file, true)
   await rm(draft, { force: true })
   const handle = await open(draft, fresh, mode).catch(async (error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
@@ -123,7 +133,7 @@ export async function writeState(
   }
 }
 
-/** Keeps the newest of a folder, at most so many, and removes the others, folders with all that they hold. */
+/** Keeps at most `most` entries of a folder, the newest, and removes all others, including the content of folders. */
 export function keepNewest(folder: string, most: number): void {
   const names = readdirSync(folder)
   if (names.length <= most) return

@@ -1,10 +1,10 @@
 /**
- * Ends what we started when we are gone, however we ended: also after SIGKILL, when nothing of ours runs any more, and while our thread is
- * busy. One small shell per process holds a pipe to us and a list of the groups that we made; when the pipe closes, the groups on the list,
- * and those that job control made in their sessions, get SIGTERM and a moment later SIGKILL. The start time of a leader tells it from
- * another process that got its number. The shell ignores the signals of a terminal, and everything is read from its own variables.
+ * Ends our programs when this process ends in any way: also after SIGKILL, and while our thread is busy. One small
+ * shell per process holds a pipe to us and a list of our process groups. When the pipe closes, the groups, and those
+ * that job control made in their sessions, get SIGTERM and then SIGKILL. The start time of a leader identifies it, in
+ * case its number is reused. The shell ignores the signals of a terminal and uses only its own variables.
  */
-export const watcherScript = `trap '' INT QUIT TERM HUP PIPE TSTP
+export const WATCHER_SCRIPT = `trap '' INT QUIT TERM HUP PIPE TSTP
 list=' '
 while read -r sign pid began; do
   case $sign in

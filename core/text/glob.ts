@@ -1,6 +1,6 @@
 /**
- * Whether `items` match `pattern`, where the element `any` stands for any number of items. The match is greedy with one
- * point of return, so that no pattern takes longer than the product of the two lengths.
+ * Returns whether `items` match `pattern`; elements for which `any` holds stand for any number of items. The match is
+ * greedy with one point of return: its time is at most the product of the two lengths.
  */
 export function matchSequence<P, T>(
   pattern: readonly P[],
@@ -22,8 +22,8 @@ export function matchSequence<P, T>(
 }
 
 /**
- * Follows every place in the pattern at once, item for item: `ends` is told after each of them whether the pattern as far as it goes, or a
- * part of it, matches what came so far. So neither a pattern of stars nor a long text takes longer than the product of the two lengths.
+ * Follows all positions of the pattern in parallel, item by item. After each item, `ends` gets the positions that are
+ * reached and decides whether the match is complete. The time is at most the product of the two lengths.
  */
 function followPattern<P, T>(
   pattern: readonly P[],
@@ -53,16 +53,16 @@ function followPattern<P, T>(
   return false
 }
 
-/** Whether the whole pattern matches some beginning of the items. */
-const matchesBeginning = <P, T>(
+/** Returns whether the whole pattern matches some first part of the items. */
+const matchesPrefix = <P, T>(
   pattern: readonly P[],
   items: readonly T[],
   any: (element: P) => boolean,
   one: (element: P, item: T) => boolean,
 ): boolean => followPattern(pattern, items, any, one, (places) => places[pattern.length] === 1)
 
-/** Whether some beginning of the pattern matches all items. */
-export const isBegunBy = <P, T>(
+/** Returns whether some first part of the pattern matches all items. */
+export const isPartialMatch = <P, T>(
   pattern: readonly P[],
   items: readonly T[],
   any: (element: P) => boolean,
@@ -71,15 +71,17 @@ export const isBegunBy = <P, T>(
 
 type Token = '*' | ((char: string) => boolean)
 
-/** A word with `*` for any characters; with `classes` also `?` and `[a-z]`, as gitignore has them. */
-export function wildcard(pattern: string, classes = false): (text: string) => boolean {
+/**
+ * Compiles a word in which `*` stands for any characters. With `classes`, `?` and `[a-z]` count too, as in gitignore.
+ */
+export function compileWildcard(pattern: string, classes = false): (text: string) => boolean {
   if (!/[*?[\\]/.test(pattern)) return (text) => text === pattern
   const tokens: Token[] = []
   for (let rest = pattern; rest;) {
     const set = classes ? /^\[([!^]?)(\]?[^\]]*)\]/.exec(rest) : null
     const escaped = classes && rest[0] === '\\' && rest.length > 1
     const char = escaped ? rest[1]! : String.fromCodePoint(rest.codePointAt(0)!)
-    tokens.push(set ? inSet(set[2]!, set[1] !== '') : tokenOf(char, classes, escaped))
+    tokens.push(set ? compileCharSet(set[2]!, set[1] !== '') : toToken(char, classes, escaped))
     rest = rest.slice(set ? set[0].length : escaped ? 2 : char.length)
   }
   return (text) =>
@@ -91,12 +93,12 @@ export function wildcard(pattern: string, classes = false): (text: string) => bo
     )
 }
 
-function tokenOf(char: string, classes: boolean, escaped: boolean): Token {
+function toToken(char: string, classes: boolean, escaped: boolean): Token {
   if (char === '*' && !escaped) return '*'
   return char === '?' && classes && !escaped ? () => true : (other) => other === char
 }
 
-function inSet(members: string, negated: boolean): (char: string) => boolean {
+function compileCharSet(members: string, negated: boolean): (char: string) => boolean {
   const ranges = [...members.matchAll(/(.)-(.)|(.)/gsu)].map(
     ([, from, to, only]) => [from ?? only!, to ?? only!] as const,
   )
@@ -104,13 +106,17 @@ function inSet(members: string, negated: boolean): (char: string) => boolean {
 }
 
 /**
- * A gitignore pattern over `/`-separated paths: `/x` starts at the root, a bare name matches at any depth, `**` is any number
- * of folders, and what matches a folder matches everything below it. `//x` and `~/x` are places of the machine, where `root` lies too.
+ * Compiles a gitignore pattern over `/`-separated paths: `/x` starts at the root, a bare name matches at any depth,
+ * `**` is any number of folders. A pattern that matches a folder matches everything below it. `//x` and `~/x` are paths
+ * of the machine, on which `root` lies too.
  */
-export function pathPattern(pattern: string, machine?: { root: string; home: string }): (path: string) => boolean {
+export function compilePathPattern(
+  pattern: string,
+  machine?: { root: string; home: string },
+): (path: string) => boolean {
   const ofHome = pattern.startsWith('~/')
   if (machine && (ofHome || pattern.startsWith('//'))) {
-    const matches = pathPattern(ofHome ? machine.home + pattern.slice(1) : pattern.slice(1))
+    const matches = compilePathPattern(ofHome ? machine.home + pattern.slice(1) : pattern.slice(1))
     const above = machine.root.replace(/^\//, '')
     return (path) => matches(path === '.' ? above : `${above}/${path}`)
   }
@@ -118,10 +124,10 @@ export function pathPattern(pattern: string, machine?: { root: string; home: str
   const segments = anchored.replace(/\/$/, '').split('/')
   const bare = anchored === pattern && segments.length === 1
   const elements = [...(bare ? ['**'] : []), ...segments].map((segment) =>
-    segment === '**' ? segment : wildcard(segment, true),
+    segment === '**' ? segment : compileWildcard(segment, true),
   )
   return (path) =>
-    matchesBeginning(
+    matchesPrefix(
       elements,
       path.split('/'),
       (element) => element === '**',
@@ -129,11 +135,11 @@ export function pathPattern(pattern: string, machine?: { root: string; home: str
     )
 }
 
-/** A host name; a leading `*.` means subdomains only, any other `*` stays inside one label. */
-export function hostPattern(pattern: string): (host: string) => boolean {
+/** Compiles a pattern of host names: a leading `*.` means subdomains only, any other `*` stays inside one label. */
+export function compileHostPattern(pattern: string): (host: string) => boolean {
   const clean = (host: string): string[] => host.toLowerCase().replace(/\.$/, '').split('.')
   const sub = pattern.startsWith('*.')
-  const labels = clean(sub ? pattern.slice(2) : pattern).map((label) => wildcard(label))
+  const labels = clean(sub ? pattern.slice(2) : pattern).map((label) => compileWildcard(label))
   return (host) => {
     const parts = clean(host)
     if (pattern === '*') return true

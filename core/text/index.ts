@@ -1,25 +1,25 @@
-export { hostPattern, isBegunBy, matchSequence, pathPattern, wildcard } from './glob.js'
+export { compileHostPattern, isPartialMatch, matchSequence, compilePathPattern, compileWildcard } from './glob.js'
 export {
   GrowingText,
-  keepSecret,
-  keepSecretsOf,
-  looksSecret,
+  registerSecret,
+  registerEnvSecrets,
+  isSecretName,
   redact,
   redactText,
-  sameSize,
-  settled,
-  withoutValues,
+  maskSameSize,
+  findSafeEnd,
+  redactValues,
 } from './secrets.js'
-export { likest, nearest } from './suggest.js'
+export { findSimilar, findNearest } from './suggest.js'
 export {
   block,
-  inert,
-  shortLine,
+  escapeTemplates,
+  truncateLine,
   toText,
   visible,
   visibleJson,
   visibleLine,
-  visibleProgress,
+  toVisibleProgress,
   visibleText,
-  withoutInvisible,
+  removeInvisible,
 } from './visible.js'

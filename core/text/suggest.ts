@@ -1,5 +1,7 @@
-/** The known name a mistyped one most likely means: edit distance at most 2, or one a prefix of the other. */
-export function nearest(name: string, known: Iterable<string>): string | undefined {
+/**
+ * Returns the known name that a mistyped one most likely means: edit distance at most 2, or one a prefix of the other.
+ */
+export function findNearest(name: string, known: Iterable<string>): string | undefined {
   let best: string | undefined
   let least = 3
   for (const candidate of known) {
@@ -12,12 +14,12 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   return best
 }
 
-/** The known names that share most with another, the likest first. */
-export function likest(name: string, known: Iterable<string>, most: number): string[] {
-  const wanted = pairs(name)
+/** Returns the known names that share most with another, the most similar first. */
+export function findSimilar(name: string, known: Iterable<string>, most: number): string[] {
+  const wanted = listPairs(name)
   const likeness = (other: string): number => {
-    const own = pairs(other)
-    // What a longer name ends with says what it does: `read` of `unified_file_read`.
+    const own = listPairs(other)
+    // The last words of a longer name describe its action: `read` of `unified_file_read`.
     const isTail = other.toLowerCase().endsWith(`_${name.toLowerCase()}`)
     return (2 * [...own].filter((pair) => wanted.has(pair)).length) / (own.size + wanted.size) + (isTail ? 0.5 : 0)
   }
@@ -28,11 +30,11 @@ export function likest(name: string, known: Iterable<string>, most: number): str
     .map(({ one }) => one)
 }
 
-/** Its neighbouring letters; of a name as long as nobody's those of its beginning. */
-const pairs = (name: string): Set<string> =>
+/** Lists pairs of neighbouring letters, of the first 80 characters. */
+const listPairs = (name: string): Set<string> =>
   new Set(Array.from(`^${name.slice(0, 80).toLowerCase()}`, (letter, at) => letter + (name[at] ?? '').toLowerCase()))
 
-/** Levenshtein distance in UTF-16 units, exact up to 2; more is 3. */
+/** Returns the Levenshtein distance in UTF-16 units: exact up to 2, else 3. */
 function distance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > 2 || a.length > 256) return 3
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)

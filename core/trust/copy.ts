@@ -13,41 +13,42 @@ import {
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { problem } from '../shapes/index.js'
-import { inside, makeFolder, sha256 } from '../system/index.js'
-import type { AgreedFiles } from './digest.js'
+import { isInside, makeFolder, sha256 } from '../system/index.js'
+import type { ConsentedFiles } from './digest.js'
 import { readTree } from './tree.js'
 
-/** A copy that no program used for so long is removed. */
-const KEPT_MS = 30 * 86_400_000
+/** A copy that was unused for so long is removed. */
+const UNUSED_MS = 30 * 86_400_000
 
-/** Copies that this process has checked, by folder and digest: their bytes are the agreed ones. */
+/** Copies that this process has checked, by folder and digest: their bytes have the consented digest. */
 const checked = new Map<string, string>()
 
 /**
- * The folder with a copy of agreed files, from which alone their code is loaded: in `home`, named by content, for the user alone. A copy is
- * made of bytes that are hashed while they are written, so a file that was replaced since nobody looked is never loaded. Throws VT_FILE_STALE.
+ * Returns the folder with a copy of consented files; their code is loaded from there only. The copy is in `home`, named
+ * by content, for the user alone. Bytes are hashed while they are copied, so a file that was replaced meanwhile is
+ * never loaded. Throws VT_FILE_STALE.
  */
-export function copyOf(home: string, agreed: AgreedFiles): string {
+export function copyConsentedFiles(home: string, agreed: ConsentedFiles): string {
   const { root, tree, only } = agreed
   const key = `${home}\0${root}\0${tree.digest}`
   const known = checked.get(key)
   if (known !== undefined && existsSync(known)) return known
-  const shelf = shelfIn(home)
+  const shelf = openCopiesFolder(home)
   const folder = join(shelf, sha256(`${root}\0${tree.digest}`))
-  if (!holds(folder, tree.digest)) make(shelf, folder, { root, tree, ...(only && { only }) })
+  if (!hasDigest(folder, tree.digest)) createCopy(shelf, folder, { root, tree, ...(only && { only }) })
   const now = new Date()
   utimesSync(folder, now, now)
   checked.set(key, folder)
   return folder
 }
 
-/** Where a file of agreed files lies in their copy. */
-export const inCopy = (copy: string, { root }: AgreedFiles, file: string): string =>
-  join(copy, relative(root, inside(root, file) ? file : realpathSync(file)))
+/** Returns the path of a file in the copy. */
+export const toCopyPath = (copy: string, { root }: ConsentedFiles, file: string): string =>
+  join(copy, relative(root, isInside(root, file) ? file : realpathSync(file)))
 
 let temporary: string | undefined
 
-function shelfIn(home: string): string {
+function openCopiesFolder(home: string): string {
   const shelf = join(home, 'agreed')
   try {
     makeFolder(shelf, 0o700)
@@ -59,7 +60,7 @@ function shelfIn(home: string): string {
     )
       return realpathSync(shelf)
   } catch {
-    // A home that cannot be written keeps no copy: this process has one for itself.
+    // A home that cannot be written holds no copy: this process uses a temporary one.
   }
   if (temporary === undefined) {
     const made = (temporary = realpathSync(mkdtempSync(join(tmpdir(), 'vtcode-agreed-'))))
@@ -69,7 +70,7 @@ function shelfIn(home: string): string {
   return join(temporary, 'agreed')
 }
 
-function holds(folder: string, digest: string): boolean {
+function hasDigest(folder: string, digest: string): boolean {
   try {
     return readTree(folder).digest === digest
   } catch {
@@ -77,8 +78,8 @@ function holds(folder: string, digest: string): boolean {
   }
 }
 
-function make(shelf: string, folder: string, { root, tree, only }: AgreedFiles): void {
-  removeOld(shelf)
+function createCopy(shelf: string, folder: string, { root, tree, only }: ConsentedFiles): void {
+  removeUnusedCopies(shelf)
   const draft = mkdtempSync(join(shelf, '.draft-'))
   try {
     if (readTree(root, { only, into: draft }).digest !== tree.digest)
@@ -86,16 +87,16 @@ function make(shelf: string, folder: string, { root, tree, only }: AgreedFiles):
     rmSync(folder, { recursive: true, force: true })
     renameSync(draft, folder)
   } catch (error) {
-    // Another process may have made the same copy meanwhile.
-    if (!holds(folder, tree.digest)) throw error
+    // Another process may have created the same copy meanwhile.
+    if (!hasDigest(folder, tree.digest)) throw error
   } finally {
     rmSync(draft, { recursive: true, force: true })
   }
 }
 
-function removeOld(shelf: string): void {
+function removeUnusedCopies(shelf: string): void {
   for (const name of readdirSync(shelf)) {
     const stat = statSync(join(shelf, name), { throwIfNoEntry: false })
-    if (stat && Date.now() - stat.mtimeMs > KEPT_MS) rmSync(join(shelf, name), { recursive: true, force: true })
+    if (stat && Date.now() - stat.mtimeMs > UNUSED_MS) rmSync(join(shelf, name), { recursive: true, force: true })
   }
 }

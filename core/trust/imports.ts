@@ -1,20 +1,20 @@
 import { statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { readBytes } from '../documents/index.js'
-import { fileIn } from './tree.js'
+import { resolveFileBelow } from './tree.js'
 
 const MAX_FILES = 100
-/** Names in one file; further ones are not covered, so they are not found. */
+/** Names in one file; further ones are ignored and therefore not copied. */
 const MAX_NAMES = 1_000
-/** The text of a larger file is not searched. */
+/** A larger file is not searched. */
 const MAX_SOURCE = 1_048_576
 const quotedPath = /['"`](\.{1,2}\/[^'"`\n]{1,300})['"`]/g
 const code = /\.[cm]?[jt]sx?$/
 const endings = ['', '.ts', '.js', '.mjs', '.cjs', '.json', '/index.ts', '/index.js']
 
 /**
- * Returns a file with code and the files below `root` that its text names between quotes by a relative path, and so on.
- * A file that is missed here is not copied, so its import is refused.
+ * Returns a file with code and the files below `root` that its text names by quoted relative paths, recursively. A file
+ * that is missed here is not copied, so its import is refused.
  */
 export function findImports(root: string, file: string): string[] {
   const found = new Set<string>()
@@ -25,7 +25,7 @@ export function findImports(root: string, file: string): string[] {
     const text = readBytes(path, { limit: MAX_SOURCE }).toString()
     const names = [...text.matchAll(quotedPath)].slice(0, MAX_NAMES).map(([, name]) => resolve(dirname(path), name!))
     for (const target of new Set(names.flatMap(candidates))) {
-      const real = fileIn(root, target)
+      const real = resolveFileBelow(root, target)
       if (real !== undefined) visit(real)
     }
   }
@@ -33,6 +33,6 @@ export function findImports(root: string, file: string): string[] {
   return [...found]
 }
 
-/** The files that a loader takes for a path: `x.ts` serves where the text says `x.js` or `x`. */
+/** Lists the files that a loader tries for a path: `x.ts` serves the names `x.js` and `x`. */
 const candidates = (path: string): string[] =>
   code.test(path) ? [path, path.replace(/js(x?)$/, 'ts$1')] : endings.map((ending) => path + ending)

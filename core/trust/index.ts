@@ -1,17 +1,17 @@
-export { copyOf, inCopy } from './copy.js'
+export { copyConsentedFiles, toCopyPath } from './copy.js'
 export {
-  canonicalJson,
-  digestOf,
-  itemFor,
-  itemForConfig,
-  itemForSkill,
-  itemForValue,
+  toCanonicalJson,
+  computeDigest,
+  toTrustItem,
+  toConfigItem,
+  toSkillItem,
+  toValueItem,
   needsConsent,
   requireCovered,
-  withSentences,
+  addSentences,
   type TrustItem,
 } from './digest.js'
-export { compilerFor, importForeign, onceWhole } from './foreign.js'
+export { createCompiler, importPluginModule, retryWhileWritten } from './import_module.js'
 export {
   openLockVerifier,
   readInstalled,
@@ -20,7 +20,7 @@ export {
   type PluginSource,
   type LockVerifier,
 } from './lockfile.js'
-export { keepStanding, requireStanding } from './standing.js'
-export { noteConsents, openTrust, type Trust } from './store.js'
-export { fileHash, identityOf, readTree, treeDigest, treesOnce, type Tree } from './tree.js'
-export { consentPlace, inodeOf, worktreeSeal, worktreesFolder } from './worktree.js'
+export { recordConsent, requireUnchanged } from './consent_check.js'
+export { auditConsents, openTrust, type Trust } from './store.js'
+export { hashContent, readIdentity, readTree, readTreeDigest, createTreeReader, type Tree } from './tree.js'
+export { findConsentWorkspace, readInode, WORKTREE_SEAL, WORKTREES_FOLDER } from './worktree.js'

@@ -3,10 +3,10 @@ import { basename, dirname, join, relative } from 'node:path'
 import { problem, VtError, type Contribution } from '../shapes/index.js'
 import { writeStateSync } from '../system/index.js'
 import { readBytes } from '../documents/index.js'
-import { requireCovered, runsCode, type AgreedFiles } from './digest.js'
-import { fileHash, isCompiled, readTree, type Tree } from './tree.js'
+import { requireCovered, runsCode, type ConsentedFiles } from './digest.js'
+import { hashContent, isCompiled, readTree, type Tree } from './tree.js'
 
-/** Where an installed plugin came from, so that it can be fetched again. */
+/** The source of an installed plugin, for updates. */
 export interface PluginSource {
   type: 'git' | 'npm' | 'archive' | 'path' | 'link'
   url?: string
@@ -24,23 +24,23 @@ export interface Installed {
   source: PluginSource
   /** `tree1` of all files that the user agreed to; a linked plugin is not hashed. */
   tree?: string
-  /** Every file with its hash: a listing checks single files by them, and they name the changed files. */
+  /** Every file with its hash. */
   files: Record<string, string>
   /** Hash of the text that was shown for consent. */
   executes: string
-  /** Whether its dependencies were installed too; then every update installs them. */
+  /** Its dependencies were installed too; then every update installs them. */
   deps?: boolean
-  /** Whether the plugin has a policy; then no call is made while the plugin is missing. */
+  /** The plugin has a policy; then no call is made while the plugin is missing. */
   judges?: boolean
-  /** Whether lifecycle hooks of the plugin may stop a call; then every call is asked about while they are missing. */
+  /** Lifecycle hooks of the plugin may stop a call; then every call is asked about while they are missing. */
   guards?: boolean
 }
 
 const MAX_BYTES = 16 * 1_048_576
 
-/** The plugins that a lock in this `.vtcode` folder records. Throws VT_PLUGIN_LOCK when it cannot be used. */
+/** Reads the plugins in the lock file of this `.vtcode` folder. Throws VT_PLUGIN_LOCK for an unusable file. */
 export function readInstalled(folder: string): Record<string, Installed> {
-  const file = lockOf(folder)
+  const file = lockPath(folder)
   if (!existsSync(file)) return {}
   const unusable = (problem_: string) =>
     problem(
@@ -53,11 +53,12 @@ export function readInstalled(folder: string): Record<string, Installed> {
       version?: unknown
       plugins?: unknown
     }
-    if (version !== 1 || typeof plugins !== 'object' || plugins === null) throw new Error('it is no lock of version 1')
+    if (version !== 1 || typeof plugins !== 'object' || plugins === null)
+      throw new Error('it is not a lock file of version 1')
     const entries = Object.entries(plugins as Record<string, Installed>)
-    // An entry is named as its folder is; a repository ships a lock too, and would name a place elsewhere.
+    // A lock file of a repository could name a folder elsewhere.
     const strange = entries.find(([name]) => !isFolderName(name))
-    if (strange) throw new Error(`its entry '${strange[0]}' is no name of a folder`)
+    if (strange) throw new Error(`its entry '${strange[0]}' is not the name of a folder`)
     const texts = (source: PluginSource): boolean => Object.values(source).every((value) => typeof value === 'string')
     const broken = entries.find(
       ([, entry]) =>
@@ -75,39 +76,37 @@ export function readInstalled(folder: string): Record<string, Installed> {
 
 const isFolderName = (name: string): boolean => /^[^./\\\0][^/\\\0]{0,254}$/.test(name)
 
-/** Replaces the lock in one step. */
 export function writeInstalled(folder: string, plugins: Readonly<Record<string, Installed>>): void {
   const sorted = Object.fromEntries(Object.entries(plugins).sort(([a], [b]) => (a < b ? -1 : 1)))
-  writeStateSync(lockOf(folder), `${JSON.stringify({ version: 1, plugins: sorted }, null, 2)}\n`)
+  writeStateSync(lockPath(folder), `${JSON.stringify({ version: 1, plugins: sorted }, null, 2)}\n`)
 }
 
-const lockOf = (folder: string): string => join(folder, 'plugins.lock.json')
+const lockPath = (folder: string): string => join(folder, 'plugins.lock.json')
 
-const hashOf = (file: string): string => fileHash(readBytes(file, { limit: MAX_BYTES }))
+const hashFile = (file: string): string => hashContent(readBytes(file, { limit: MAX_BYTES }))
 
-/** The locks of one generation, for plugins in the user's and the workspace's plugin folders. */
+/** The lock files of one generation, for plugins in the user's and the workspace's plugin folders. */
 export interface LockVerifier {
-  /** The reason why a contribution is disabled, as far as its manifest shows one. */
-  objection(contribution: Contribution): VtError | undefined
+  /** Returns the reason why a contribution is disabled, as far as its manifest shows one. */
+  findObjection(contribution: Contribution): VtError | undefined
   /**
-   * Hashes the whole plugin, once, and answers with the files that the user agreed to; nothing for one that is not locked. Throws VT_PLUGIN_LOCK
-   * where its files differ from those.
+   * Hashes the whole plugin, once, and returns the consented files; nothing without a lock. Throws VT_PLUGIN_LOCK if
+   * files differ.
    */
-  verify(contribution: Contribution): AgreedFiles | undefined
-  /** Returns why a plugin folder is disabled; a folder that was never installed may be read. */
-  fault(root: string): VtError | undefined
-  /** The plugins that the user installed and that are missing. */
-  gone(): { name: string; error: VtError; judges: boolean }[]
-  /** The plugins whose lifecycle hooks may stop a call, as they were installed, by name. */
+  verify(contribution: Contribution): ConsentedFiles | undefined
+  /** Returns the reason why a plugin folder is disabled; a folder that was never installed may be read. */
+  findFault(root: string): VtError | undefined
+  /** Lists the plugins that the user installed and that are missing. */
+  missing(): { name: string; error: VtError; judges: boolean }[]
+  /** Lists the installed plugins whose lifecycle hooks may stop a call, by name. */
   guards(): { name: string; root: string }[]
-  /** The entry of a plugin. */
-  entryOf(root: string): Installed | undefined
-  /** Whether a plugin lies in one of the plugin folders. */
-  holds(root: string): boolean
+  findEntry(root: string): Installed | undefined
+  /** Returns whether a plugin is in a plugin folder. */
+  contains(root: string): boolean
 }
 
-/** The plugin folders, each with its lock; a `sealed` folder contains only installed plugins. */
-function pluginFolders({
+/** Lists the plugin folders with their lock files; a `sealed` folder contains only installed plugins. */
+function listPluginFolders({
   home,
   user,
   workspace,
@@ -116,7 +115,7 @@ function pluginFolders({
   user: string
   workspace: string
 }): { folder: string; lock: string; sealed: boolean }[] {
-  // A link in the place of one of these folders is the user's own choice, here as in the search for plugins.
+  // A link at the path of such a folder is the user's choice, as in the search for plugins.
   const real = (folder: string) => (existsSync(folder) ? realpathSync(folder) : folder)
   return [
     { folder: real(join(home, 'plugins')), lock: home, sealed: true },
@@ -126,11 +125,11 @@ function pluginFolders({
   ]
 }
 
-type LockAt = ReturnType<typeof locksOnce>
-type Place = ReturnType<typeof pluginFolders>[number]
+type LockAt = ReturnType<typeof createLockReader>
+type Place = ReturnType<typeof listPluginFolders>[number]
 
-/** The plugins with guards that the locks of these folders record; the first folder of a lock stands for one that lies in neither. */
-function guardsIn(places: readonly Place[], lockAt: LockAt): { name: string; root: string }[] {
+/** Lists the plugins with guards. A missing plugin belongs to the first folder of its lock file. */
+function listGuards(places: readonly Place[], lockAt: LockAt): { name: string; root: string }[] {
   return places.flatMap(({ folder, lock }, index) => {
     const entries = lockAt(lock)
     if (entries instanceof VtError) return []
@@ -144,16 +143,24 @@ function guardsIn(places: readonly Place[], lockAt: LockAt): { name: string; roo
   })
 }
 
-/** The installed plugins of a lock whose folders are gone. */
-function goneFrom(places: readonly Place[], home: string, lock: ReturnType<LockAt>): ReturnType<LockVerifier['gone']> {
+/** Lists the installed plugins of a lock file whose folders are missing. */
+function listMissing(
+  places: readonly Place[],
+  home: string,
+  lock: ReturnType<LockAt>,
+): ReturnType<LockVerifier['missing']> {
   if (lock instanceof VtError) return []
   const folders = places.filter((place) => place.lock === home).map(({ folder }) => folder)
   const missing = Object.entries(lock).filter(([name]) => !folders.some((folder) => existsSync(join(folder, name))))
-  return missing.map(([name, { judges = false }]) => ({ name, judges, error: lost(name, join(folders[0]!, name)) }))
+  return missing.map(([name, { judges = false }]) => ({
+    name,
+    judges,
+    error: createMissingError(name, join(folders[0]!, name)),
+  }))
 }
 
-/** The lock of a folder, read once, or the error that it has. */
-function locksOnce(): (folder: string) => Record<string, Installed> | VtError {
+/** Creates a reader that reads the lock file of a folder once, and returns its content or error. */
+function createLockReader(): (folder: string) => Record<string, Installed> | VtError {
   const locks = new Map<string, Record<string, Installed> | VtError>()
   return (folder) => {
     let lock = locks.get(folder)
@@ -169,7 +176,7 @@ function locksOnce(): (folder: string) => Record<string, Installed> | VtError {
   }
 }
 
-/** `whole` hashes listed plugins completely too, for a surface that reports faults. */
+/** Opens the lock files. `whole` also hashes every listed plugin completely. */
 export function openLockVerifier({
   home,
   user,
@@ -181,77 +188,84 @@ export function openLockVerifier({
   workspace: string
   whole?: boolean
 }): LockVerifier {
-  const places = pluginFolders({ home, user, workspace })
-  const lockAt = locksOnce()
+  const places = listPluginFolders({ home, user, workspace })
+  const lockAt = createLockReader()
   const checked = new Map<string, VtError | Tree>()
 
-  /** The entry of a plugin in its folder; an error where the entry is required and missing. */
-  function sealOf(id: string, root: string): Installed | VtError | undefined {
+  /** Returns the entry of a plugin in its folder; an error if a required entry is missing. */
+  function findLockEntry(id: string, root: string): Installed | VtError | undefined {
     const place = places.find(({ folder }) => folder === dirname(root))
     if (!place) return undefined
     const lock = lockAt(place.lock)
     if (lock instanceof VtError) return lock
     return (
       lock[basename(root)] ??
-      (place.sealed ? broken(id, root, 'was not installed: its permissions were not accepted') : undefined)
+      (place.sealed
+        ? createChangedError(id, root, 'was not installed, so its permissions were not accepted')
+        : undefined)
     )
   }
-  /** All files, compared once a generation; nothing for a linked plugin. */
-  function treeOf(root: string, seal: Installed): VtError | Tree | undefined {
+  /** Compares all files, once a generation; returns nothing for a linked plugin. */
+  function readInstalledTree(root: string, seal: Installed): VtError | Tree | undefined {
     if (seal.source.type === 'link') return undefined
     if (!checked.has(root)) {
-      const now = changesOf(root, seal)
+      const now = compareWithLock(root, seal)
       checked.set(
         root,
-        typeof now === 'string' ? broken(basename(root), root, `is not what was installed: ${now}`) : now,
+        typeof now === 'string'
+          ? createChangedError(basename(root), root, `differs from the installed version: ${now}`)
+          : now,
       )
     }
     return checked.get(root)
   }
-  function tampering(root: string, seal: Installed): VtError | undefined {
-    const tree = treeOf(root, seal)
+  function findTampering(root: string, seal: Installed): VtError | undefined {
+    const tree = readInstalledTree(root, seal)
     return tree instanceof VtError ? tree : undefined
   }
   return {
-    objection(contribution) {
+    findObjection(contribution) {
       const { id, root, file } = contribution
-      const seal = sealOf(id, root)
+      const seal = findLockEntry(id, root)
       // A plugin that runs nothing needs no consent.
       if (seal === undefined || seal instanceof VtError)
         return runsCode(contribution) ? (seal as VtError | undefined) : undefined
-      if (whole) return tampering(root, seal)
-      if (seal.source.type === 'link' || seal.files[relative(root, file)] === (contribution.read ?? hashOf(file)))
+      if (whole) return findTampering(root, seal)
+      if (
+        seal.source.type === 'link' ||
+        seal.files[relative(root, file)] === (contribution.manifestHash ?? hashFile(file))
+      )
         return undefined
-      return tampering(root, seal)
+      return findTampering(root, seal)
     },
     verify(contribution) {
       const { id, root } = contribution
       if (!runsCode(contribution)) return undefined
-      const seal = sealOf(id, root)
-      const tree = seal === undefined || seal instanceof VtError ? seal : treeOf(root, seal)
+      const seal = findLockEntry(id, root)
+      const tree = seal === undefined || seal instanceof VtError ? seal : readInstalledTree(root, seal)
       if (tree instanceof VtError) throw tree
       if (tree === undefined) return undefined
       requireCovered(contribution, { root, tree })
       return { root, tree }
     },
-    fault(root) {
-      const seal = sealOf(basename(root), root)
-      return seal === undefined || seal instanceof VtError ? undefined : tampering(root, seal)
+    findFault(root) {
+      const seal = findLockEntry(basename(root), root)
+      return seal === undefined || seal instanceof VtError ? undefined : findTampering(root, seal)
     },
-    gone: () => goneFrom(places, home, lockAt(home)),
-    guards: () => guardsIn(places, lockAt),
-    holds: (root) => places.some(({ folder }) => folder === dirname(root)),
-    entryOf(root) {
-      const seal = sealOf('', root)
+    missing: () => listMissing(places, home, lockAt(home)),
+    guards: () => listGuards(places, lockAt),
+    contains: (root) => places.some(({ folder }) => folder === dirname(root)),
+    findEntry(root) {
+      const seal = findLockEntry('', root)
       return seal instanceof VtError ? undefined : seal
     },
   }
 }
 
-const NAMED = 5
+const MAX_NAMED = 5
 
-/** The difference from the installed files, or the files where there is none. A folder that cannot be hashed counts as changed. */
-function changesOf(root: string, { tree, files }: Installed): string | Tree {
+/** Returns the difference from the installed files, or the files if there is none. */
+function compareWithLock(root: string, { tree, files }: Installed): string | Tree {
   let now: Tree
   try {
     now = readTree(root, { outward: true })
@@ -262,33 +276,35 @@ function changesOf(root: string, { tree, files }: Installed): string | Tree {
   const were = Object.keys(files).filter((path) => !isCompiled(path))
   const changes = [
     ...were.filter((path) => path in now.files && now.files[path] !== files[path]).map((path) => `${path} was changed`),
-    ...were.filter((path) => !(path in now.files)).map((path) => `${path} is gone`),
+    ...were.filter((path) => !(path in now.files)).map((path) => `${path} is missing`),
     ...Object.keys(now.files)
       .filter((path) => !Object.hasOwn(files, path))
       .map((path) => `${path} is new`),
   ]
-  // An entry of before that names compiled modules too, which count no longer.
+  // An older entry lists compiled modules too, which no longer count.
   if (changes.length === 0 && were.length < Object.keys(files).length) return now
-  const more = changes.length > NAMED ? [`and ${changes.length - NAMED} more`] : []
-  return [...changes.slice(0, NAMED), ...more].join(', ') || 'its lock does not fit itself'
+  const more = changes.length > MAX_NAMED ? [`and ${changes.length - MAX_NAMED} more`] : []
+  return [...changes.slice(0, MAX_NAMED), ...more].join(', ') || 'its entry in the lock file is inconsistent'
 }
 
-const broken = (id: string, root: string, text: string): VtError =>
+const createChangedError = (id: string, root: string, text: string): VtError =>
   problem(
     'VT_PLUGIN_LOCK',
     {
       id,
       problem: text,
-      way: `Look at it and agree: \`vtcode plugins add --in-place ${root}\`; \`vtcode plugins update\` restores what was installed.`,
+      way:
+        `Check it and agree: \`vtcode plugins add --in-place ${root}\`. ` +
+        '`vtcode plugins update` restores the installed version.',
     },
     { details: { files: [root] } },
   )
 
-function lost(name: string, root: string): VtError {
+function createMissingError(name: string, root: string): VtError {
   const way = `\`vtcode plugins update ${name}\` restores it, \`vtcode plugins remove ${name}\` removes it.`
   return problem(
     'VT_PLUGIN_LOCK',
-    { id: name, problem: 'is installed and its folder is gone', way },
+    { id: name, problem: 'is installed, but its folder is missing', way },
     { details: { files: [root] } },
   )
 }

@@ -1,13 +1,16 @@
-/** Module hooks, run by Node in a thread of its own: the bare names `vtcode` and `vtcode/test` are the running program, and a copy of agreed files is closed. */
+/**
+ * Module hooks, which Node runs in a separate thread: `vtcode` and `vtcode/test` are the running program, and a copy of
+ * consented files is closed.
+ */
 import Module, { isBuiltin } from 'node:module'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Names that mean this program, and where its parts lie. */
+/** Names of this program's modules, with their URLs. */
 export type OwnNames = Readonly<Record<string, string>>
 export interface Closing {
   names: OwnNames
-  /** The process loads agreed code only: files below the folder `ours`, and in copies on this shelf. */
+  /** Set if the process loads consented code only: files below the folder `ours`, and copies in the folder `shelf`. */
   alone?: { ours: string; shelf: string }
 }
 let closing: Closing = { names: {} }
@@ -18,22 +21,28 @@ export function initialize(how: Closing): void {
 
 type Resolved = { url: string; shortCircuit?: boolean }
 
-/** The copy of agreed files that a file lies in. A repository may name a folder like one, so where the shelf of the copies is known it counts. */
-export function copyAround(file: string, shelf?: string): string | undefined {
+/**
+ * Returns the copy of consented files that contains a file. A repository may use such a folder name too, so the folder
+ * of the copies counts if it is known.
+ */
+export function findCopyRoot(file: string, shelf?: string): string | undefined {
   const copy = /^(.*?[\\/]agreed[\\/][0-9a-f]{64})(?:[\\/]|$)/.exec(file)?.[1]
   return shelf === undefined || copy === undefined || dirname(copy) === shelf ? copy : undefined
 }
 
-const pathOf = (url: string): string | undefined => (url.startsWith('file:') ? fileURLToPath(url) : undefined)
+const toPath = (url: string): string | undefined => (url.startsWith('file:') ? fileURLToPath(url) : undefined)
 
-const notAgreed = (name: string): Error =>
-  Object.assign(new Error(`'${name}' is not among the files that were agreed to, and nothing else is loaded`), {
+const createNotConsentedError = (name: string): Error =>
+  Object.assign(new Error(`'${name}' is not among the files that you agreed to; other files are not loaded`), {
     code: 'ERR_MODULE_NOT_FOUND',
   })
 
-/** Whether a file may load another. The target decides where only agreed code runs: which file asks can be made up. */
-function mayLoad(parent: string, target: string, { alone }: Closing): boolean {
-  const [from, to] = [copyAround(parent, alone?.shelf), copyAround(target, alone?.shelf)]
+/**
+ * Returns whether a file may load another. In a process for consented code, only the target decides, because the
+ * importing file can be faked.
+ */
+function canLoad(parent: string, target: string, { alone }: Closing): boolean {
+  const [from, to] = [findCopyRoot(parent, alone?.shelf), findCopyRoot(target, alone?.shelf)]
   if (from !== undefined) return to === from
   return alone === undefined || to !== undefined || target.startsWith(alone.ours)
 }
@@ -49,10 +58,11 @@ export async function resolve(
   const { parentURL = '' } = context
   const found = await next(specifier, context)
   if (/^(?:node|data):/.test(found.url)) return found
-  const target = pathOf(found.url)
-  // What agreed code writes as data is agreed; through it no file is reached.
-  if (parentURL.startsWith('data:')) throw notAgreed(specifier)
-  if (target !== undefined && !mayLoad(pathOf(parentURL) ?? '', target, closing)) throw notAgreed(specifier)
+  const target = toPath(found.url)
+  // A data URL of consented code is consented too; it may import no file.
+  if (parentURL.startsWith('data:')) throw createNotConsentedError(specifier)
+  if (target !== undefined && !canLoad(toPath(parentURL) ?? '', target, closing))
+    throw createNotConsentedError(specifier)
   return found
 }
 
@@ -61,7 +71,7 @@ interface Resolver {
 }
 let closed = false
 
-/** Closes copies of agreed files for `require` too, which module hooks do not see on every version of Node. */
+/** Closes copies of consented files for `require` too, which module hooks do not cover on every version of Node. */
 export function closeCopies(closing: Closing): void {
   if (closed) return
   closed = true
@@ -70,15 +80,15 @@ export function closeCopies(closing: Closing): void {
   const usual = modules._resolveFilename
   modules._resolveFilename = function (request, parent, ...rest) {
     const from = parent?.filename ?? ''
-    const inCopy = copyAround(from, alone?.shelf) !== undefined
+    const inCopy = findCopyRoot(from, alone?.shelf) !== undefined
     if (inCopy && Object.hasOwn(names, request)) return fileURLToPath(names[request]!)
     const found = usual.call(this, request, parent, ...rest)
-    if (isBuiltin(found) || mayLoad(from, found, closing)) return found
-    throw notAgreed(request)
+    if (isBuiltin(found) || canLoad(from, found, closing)) return found
+    throw createNotConsentedError(request)
   }
 }
 
-/** Throws for a file that agreed code of one copy may not have from elsewhere. */
+/** Throws for a file outside the copy of the importing file. */
 export function requireCopied(file: string, from: string): void {
-  if (copyAround(file) !== copyAround(from)) throw notAgreed(file)
+  if (findCopyRoot(file) !== findCopyRoot(from)) throw createNotConsentedError(file)
 }

@@ -11,38 +11,38 @@ import {
 } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { problem } from '../shapes/index.js'
-import { byBytes, inside, makeFolder, sha256 } from '../system/index.js'
+import { compareBytes, isInside, makeFolder, sha256 } from '../system/index.js'
 import { readBytes } from '../documents/index.js'
 
 const MAX_ENTRIES = 20_000
 const MAX_BYTES = 256 * 1_048_576
 
-export const refuse = (text: string, file: string) =>
+export const createTreeError = (text: string, file: string) =>
   problem('VT_MANIFEST_LIMIT', { problem: text }, { details: { files: [file] } })
 
-/** Everything that lies in a folder, by one hash and by path. */
+/** The content of a folder, as one hash and by path. */
 export interface Tree {
   /** `tree1`: sha256 over all files and links, in byte order of their paths. */
   digest: string
-  /** Path → `sha256-<base64>` of the content; of a link, `link-sha256-<base64>` of what it says. */
+  /** Path → `sha256-<base64>` of the content; of a link, `link-sha256-<base64>` of its target text. */
   files: Record<string, string>
 }
 export interface TreeOptions {
-  /** These files, links and folders below the folder instead of everything. */
+  /** Only these files, links and folders below the folder; default: everything. */
   only?: readonly string[] | undefined
-  /** A folder that gets a copy of the same bytes that are hashed. */
+  /** A folder for a copy of the hashed bytes. */
   into?: string
-  /** Links that lead out count too, so that a comparison names them. */
+  /** Accepts links that lead out, so that a comparison names them. */
   outward?: true
 }
 
-export const treeDigest = (root: string): string => readTree(root).digest
+export const readTreeDigest = (root: string): string => readTree(root).digest
 
 /** Reads a folder, or these files and folders below it. */
 export type TreeReader = (root: string, only?: readonly string[]) => Tree
 
-/** Trees of folders that are requested repeatedly in one pass; an unreadable folder throws each time. */
-export function treesOnce(): TreeReader {
+/** Creates a reader that reads each folder once; an unreadable folder throws each time. */
+export function createTreeReader(): TreeReader {
   const known = new Map<string, Tree | { error: unknown }>()
   return (root, only) => {
     const key = JSON.stringify([root, only])
@@ -60,15 +60,22 @@ export function treesOnce(): TreeReader {
   }
 }
 
-/** A module that Python compiled: no program that we start reads one from there (`PYTHONPYCACHEPREFIX`). */
+/**
+ * Returns whether a path is a module that Python compiled: programs of ours read none from there
+ * (`PYTHONPYCACHEPREFIX`).
+ */
 export const isCompiled = (path: string): boolean => /(?:^|\/)__pycache__\/[^/]*\.pyc$/.test(path)
 
-/** What a tree leaves out, because it changes by itself; nothing is started from there (`requireCounted`). */
+/**
+ * Returns whether a tree leaves a path out because it changes by itself; no program starts from there
+ * (`requireCovered`).
+ */
 const isLeftOut = (path: string): boolean => path === '.git' || path.startsWith('.git/') || isCompiled(path)
 
 /**
- * Reads all files and links below a folder, but for `.git` directly in it and what Python compiled. Throws VT_MANIFEST_LIMIT for pipes,
- * devices, links that lead out or to what is left out, names that are equal on other systems, over 20,000 entries or 256 MiB.
+ * Reads all files and links below a folder, except `.git` directly in it and files that Python compiled. Throws
+ * VT_MANIFEST_LIMIT for pipes, devices, links that lead out or to excluded files, names that are equal on other
+ * systems, over 20,000 entries or 256 MiB.
  */
 export function readTree(root: string, { only, into, outward }: TreeOptions = {}): Tree {
   const records: [path: string, form: 'f' | 'l', hash: string][] = []
@@ -80,18 +87,19 @@ export function readTree(root: string, { only, into, outward }: TreeOptions = {}
     const fold = path.normalize('NFC').toLowerCase()
     const before = folded.get(fold)
     if (before === path) return
-    if (before !== undefined) throw refuse(`${file} has the same name as another file on systems that fold case.`, file)
+    if (before !== undefined)
+      throw createTreeError(`${file} has the same name as another file on systems that fold case.`, file)
     folded.set(fold, path)
     if (stat.isDirectory()) return walk(path)
     const isFile = stat.isFile()
     if (!isFile) requireLink(stat, file, root, outward)
     bytes += stat.size
     if (bytes > MAX_BYTES || records.length >= MAX_ENTRIES) {
-      throw refuse(`${root} holds more than ${MAX_ENTRIES} files or ${MAX_BYTES / 1_048_576} MiB.`, root)
+      throw createTreeError(`${root} holds more than ${MAX_ENTRIES} files or ${MAX_BYTES / 1_048_576} MiB.`, root)
     }
     const content = isFile ? readBytes(file, { limit: MAX_BYTES, real: (name) => name }) : readlinkSync(file, 'buffer')
     records.push([path, isFile ? 'f' : 'l', sha256(content)])
-    if (into !== undefined) copied(join(into, path), content, isFile ? stat.mode : undefined)
+    if (into !== undefined) writeCopy(join(into, path), content, isFile ? stat.mode : undefined)
   }
   const walk = (dir: string) => {
     for (const name of readdirSync(join(root, dir))) {
@@ -101,58 +109,58 @@ export function readTree(root: string, { only, into, outward }: TreeOptions = {}
   }
   if (only) only.forEach(take)
   else walk('')
-  return treeOf(records)
+  return toTree(records)
 }
 
-/** Throws for what is no link, and for a link that leads out of `root` where that is not allowed. */
+/** Throws for anything but a link, and for a link that leads out of `root` unless allowed. */
 function requireLink(stat: Stats, file: string, root: string, outward = false): void {
-  if (!stat.isSymbolicLink()) throw refuse(`${file} is neither a file nor a link.`, file)
-  if (!outward && leadsOut(root, file)) throw refuse(`The link ${file} leads out of ${root}.`, file)
+  if (!stat.isSymbolicLink()) throw createTreeError(`${file} is neither a file nor a link.`, file)
+  if (!outward && leadsOut(root, file)) throw createTreeError(`The link ${file} leads out of ${root}.`, file)
 }
 
-function treeOf(records: [path: string, form: 'f' | 'l', hash: string][]): Tree {
-  records.sort(([a], [b]) => byBytes(a, b))
+function toTree(records: [path: string, form: 'f' | 'l', hash: string][]): Tree {
+  records.sort(([a], [b]) => compareBytes(a, b))
   const lines = records.map(([path, form, hash]) => `${form}\0${path}\0${hash}\n`)
-  const named = ([path, form, hash]: (typeof records)[number]) =>
+  const toEntry = ([path, form, hash]: (typeof records)[number]) =>
     [path, `${form === 'l' ? 'link-' : ''}sha256-${Buffer.from(hash, 'hex').toString('base64')}`] as const
-  return { digest: `tree1:sha256-${sha256(lines.join(''), 'base64')}`, files: Object.fromEntries(records.map(named)) }
+  return { digest: `tree1:sha256-${sha256(lines.join(''), 'base64')}`, files: Object.fromEntries(records.map(toEntry)) }
 }
 
-/** Out of the files that count, by what the link says, and by where it ends today. */
+/** Returns whether a link leads out of the counted files, by its text or by its present target. */
 function leadsOut(root: string, link: string): boolean {
   const isOut = (folder: string, target: string): boolean =>
-    !inside(folder, target) || isLeftOut(relative(folder, target))
+    !isInside(folder, target) || isLeftOut(relative(folder, target))
   return (
     isOut(root, resolve(dirname(link), readlinkSync(link))) ||
     (existsSync(link) && isOut(realpathSync(root), realpathSync(link)))
   )
 }
 
-/** A copy that nobody writes by mistake. */
-function copied(file: string, content: Buffer, mode: number | undefined): void {
+/** Writes a read-only copy of a file or a link. */
+function writeCopy(file: string, content: Buffer, mode: number | undefined): void {
   makeFolder(dirname(file), 0o700)
   if (mode === undefined) symlinkSync(content.toString(), file)
   else writeFileSync(file, content, { flag: 'wx', mode: (mode & 0o100) === 0 ? 0o400 : 0o500 })
 }
 
-/** Returns where the file at a path really lies, if a file lies there, below `root`. */
-export function fileIn(root: string, path: string): string | undefined {
+/** Returns the real path of a file below `root`; nothing if there is no such file. */
+export function resolveFileBelow(root: string, path: string): string | undefined {
   try {
-    // Most paths name nothing, and an error costs ten times the answer that nothing is there.
-    if (!inside(root, path) || !statSync(path, { throwIfNoEntry: false })?.isFile()) return undefined
+    // Most paths name no file, and an error costs ten times as much as this check.
+    if (!isInside(root, path) || !statSync(path, { throwIfNoEntry: false })?.isFile()) return undefined
     const real = realpathSync.native(path)
     const top = realpathSync.native(root)
-    return inside(top, real) ? join(root, relative(top, real)) : undefined
+    return isInside(top, real) ? join(root, relative(top, real)) : undefined
   } catch {
     return undefined
   }
 }
 
-/** The hash of a file's content, as a tree names it. */
-export const fileHash = (bytes: Uint8Array): string => `sha256-${sha256(bytes, 'base64')}`
+/** Returns the hash of a file's content, in the form of a tree. */
+export const hashContent = (bytes: Uint8Array): string => `sha256-${sha256(bytes, 'base64')}`
 
-/** The identity of a folder: its real path, device and inode. */
-export function identityOf(folder: string): string {
+/** Returns the identity of a folder: its real path, device and inode. */
+export function readIdentity(folder: string): string {
   const real = realpathSync(folder)
   const { dev, ino } = statSync(real, { bigint: true })
   return `${real}|${dev}|${ino}`

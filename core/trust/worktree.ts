@@ -1,34 +1,39 @@
 import { realpathSync, statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { sealOf } from '../system/index.js'
+import { openSeal } from '../system/index.js'
 import { readBytes } from '../documents/index.js'
 
-/** Below a workspace: copies of its files that agents work on. The note of each lies beside it, `<id>.json`, sealed. */
-export const worktreesFolder = '.vtcode/worktrees'
-/** The sort of the seal of such a note. */
-export const worktreeSeal = 'worktree'
+/**
+ * Folder below a workspace for copies of its files that agents work on. The sealed note of each is next to it,
+ * `<id>.json`.
+ */
+export const WORKTREES_FOLDER = '.vtcode/worktrees'
+/** Sort of the seal of such a note. */
+export const WORKTREE_SEAL = 'worktree'
 
 /**
- * The workspace whose consents count in a folder: of a worktree that a program of this user made it is the one that it was made from. What
- * was agreed to there counts for the same hashes only, so that a change of one byte asks again.
+ * Returns the workspace whose consents apply in a folder: for a worktree of this user's program, its original
+ * workspace. Those consents apply to the same hashes only, so a change of one byte asks again.
  */
-export function consentPlace(workspace: string, home: string): string {
+export function findConsentWorkspace(workspace: string, home: string): string {
   const real = realpathSync(workspace)
   const above = dirname(real)
-  if (!above.endsWith(`/${worktreesFolder}`)) return workspace
-  const origin = above.slice(0, -worktreesFolder.length - 1)
+  if (!above.endsWith(`/${WORKTREES_FOLDER}`)) return workspace
+  const origin = above.slice(0, -WORKTREES_FOLDER.length - 1)
   try {
-    const note = sealOf(home, inodeOf(origin)).read(
-      worktreeSeal,
+    const note = openSeal(home, readInode(origin)).read(
+      WORKTREE_SEAL,
       basename(real),
       readBytes(`${real}.json`, { limit: 65_536 }).toString(),
     )
-    return (note as { ino?: unknown } | undefined)?.ino === inodeOf(real) ? consentPlace(origin, home) : workspace
+    return (note as { ino?: unknown } | undefined)?.ino === readInode(real)
+      ? findConsentWorkspace(origin, home)
+      : workspace
   } catch {
-    // A folder that a repository brought has no note of ours.
+    // A folder from a repository has no note of this program.
     return workspace
   }
 }
 
-/** The number of a folder's inode, so that no other is taken for it. */
-export const inodeOf = (folder: string): string => String(statSync(folder, { bigint: true }).ino)
+/** Returns the number of a folder's inode, which identifies it. */
+export const readInode = (folder: string): string => String(statSync(folder, { bigint: true }).ino)

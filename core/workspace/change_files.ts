@@ -15,7 +15,7 @@ import {
   type WriteResult,
 } from '../files/index.js'
 import { problem, VtError } from '../shapes/index.js'
-import { errno, shownPath, systemRefusal } from '../system/index.js'
+import { errno, escapePath, toPathError } from '../system/index.js'
 import type { ConfinedPaths } from './confined_paths.js'
 import { makeParents } from './make_parents.js'
 import { isOwnState } from './own_state.js'
@@ -108,17 +108,21 @@ export class FileChanger {
     return this.#withSource(path, async ({ directory, name }, asked) => measure(directory, name, asked))
   }
 
-  /** Runs `use` on an existing entry; a link in the last segment stays a link. Throws VT_PATH_NOT_FOUND; VT_INPUT_INVALID for the root. */
+  /**
+   * Runs `use` on an existing entry; a link in the last segment stays a link. Throws VT_PATH_NOT_FOUND;
+   * VT_INPUT_INVALID for the root.
+   */
   async #withSource<T>(path: string, use: (location: Location, asked: string) => Promise<T>): Promise<T> {
     const asked = this.#paths.normalize(path)
     refuseRoot(asked)
     const location = this.#paths.walk(asked, false)
     try {
-      if (!location.entry) throw this.#paths.addSimilar(problem('VT_PATH_NOT_FOUND', { path: shownPath(asked) }), asked)
+      if (!location.entry)
+        throw this.#paths.addSimilar(problem('VT_PATH_NOT_FOUND', { path: escapePath(asked) }), asked)
       if (location.entry.stats.isSymbolicLink()) this.#refuseOutsideLink(asked)
       return await use(location, asked)
     } catch (error) {
-      throw systemRefusal(error, asked)
+      throw toPathError(error, asked)
     } finally {
       location.close()
     }
@@ -140,7 +144,7 @@ export class FileChanger {
       return await use(location, asked)
     } catch (error) {
       for (const { directory, name } of made.reverse()) ignoreErrors(() => rmdirSync(directory.pathTo(name)))
-      throw systemRefusal(error, asked)
+      throw toPathError(error, asked)
     } finally {
       location?.close()
       for (const parent of made) parent.close()

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
-import { openLocation, movedPathError, walk, type Directory, type Location } from '../files/index.js'
+import { openLocation, createMovedPathError, walk, type Directory, type Location } from '../files/index.js'
 import { problem, VtError } from '../shapes/index.js'
-import { normalizePath, shownPath } from '../system/index.js'
-import { nearest } from '../text/index.js'
+import { normalizePath, escapePath } from '../system/index.js'
+import { findNearest } from '../text/index.js'
 import { explainSecret, SECRET_NEXT_STEP } from './hidden_paths.js'
 import type { JudgedPlaces } from './judged_places.js'
 import { isOwnState, isReserved } from './own_state.js'
@@ -11,7 +11,7 @@ import type { CommitPoint } from './types.js'
 
 /** Limits of one view of a workspace. A view without limits sees all files. */
 export interface ViewLimits {
-  /** Whether a rule hides a file from the holder of the view. */
+  /** Returns whether a rule hides a file from the holder of the view. */
   readonly isHidden?: (path: string) => boolean
   /** The places that the call of the view named. */
   readonly judged?: JudgedPlaces
@@ -38,7 +38,7 @@ export class ConfinedPaths {
     const resolved = this.applyToExisting(asked, follow, (location) => location.resolved)
     const expected = this.limits.judged?.expectPlace(asked, follow)
     // The walk of a missing path ends at its last folder that exists, so the result is compared again.
-    if (expected?.left === 0 && expected.at !== resolved) throw movedPathError(asked)
+    if (expected?.left === 0 && expected.at !== resolved) throw createMovedPathError(asked)
     return resolved
   }
 
@@ -57,23 +57,28 @@ export class ConfinedPaths {
     return this.limits.isHidden?.(path) !== true && this.root.isSecret?.(path) !== true
   }
 
-  /** Returns whether a file may be opened. State of the program is always open: the policies judge calls that name it. */
+  /**
+   * Returns whether a file may be opened. State of the program is always open: the policies judge calls that name it.
+   */
   isReadable(path: string): boolean {
     return this.isVisible(path) || (path.startsWith('.vtcode/') && this.root.isSecret?.(path) !== true)
   }
 
-  /** Whether any file may be hidden from this view. */
+  /** True if any file may be hidden from this view. */
   get hidesFiles(): boolean {
     return (this.limits.isHidden ?? this.root.isSecret) !== undefined
   }
 
-  /** Walks a normalised path. Throws VT_PATH_OUTSIDE or VT_FILE_STALE for a path that links lead astray; else as `walk`. */
+  /**
+   * Walks a normalised path. Throws VT_PATH_OUTSIDE or VT_FILE_STALE for a path that links lead astray; else as
+   * `walk`.
+   */
   walk(path: string, follow: boolean): Location {
     const { directory, spellings } = this.root
     const location = walk(directory, path, spellings, follow, this.limits.judged?.expectPlace(path, follow))
     if (location.resolved === path || !this.#isAstray(path, location.resolved)) return location
     location.close()
-    throw isOwnState(path) ? problem('VT_PATH_OUTSIDE', { path: shownPath(path) }) : movedPathError(path)
+    throw isOwnState(path) ? problem('VT_PATH_OUTSIDE', { path: escapePath(path) }) : createMovedPathError(path)
   }
 
   /** Opens the directory that a normalised path leads to. The caller closes it. */
@@ -86,7 +91,9 @@ export class ConfinedPaths {
     }
   }
 
-  /** Applies `use` to the deepest entry of a path that can exist, and returns its text followed by the missing names. */
+  /**
+   * Applies `use` to the deepest entry of a path that can exist, and returns its text followed by the missing names.
+   */
   applyToExisting(path: string, follow: boolean, use: (location: Location) => string): string {
     try {
       const location = this.walk(path, follow)
@@ -103,32 +110,36 @@ export class ConfinedPaths {
   }
 
   /**
-   * Passes the commit point of a change at `path`. Changes of our own state need none: they happen before and after the change that
+   * Passes the commit point of a change at `path`. Changes of our own state need none: they happen before and after
+   * the change that
    * they serve. Throws VT_CALL_ABORTED, and VT_FILE_STALE for a path that the call did not name though it named others.
    */
   passCommit(path: string): void {
     const named = this.limits.judged?.isNamed(path)
     if (!named && path.startsWith('.vtcode/')) return
-    if (named === false) throw movedPathError(path)
+    if (named === false) throw createMovedPathError(path)
     this.limits.passCommit?.('changing')
   }
 
-  /** Throws VT_POLICY_DENIED for an entry that is hidden or holds a hidden file: another name would make the file readable. */
+  /**
+   * Throws VT_POLICY_DENIED for an entry that is hidden or holds a hidden file: another name would make the file
+   * readable.
+   */
   refuseHidden({ resolved, directory, name, entry }: Location): void {
     if (!this.hidesFiles) return
-    if (!this.isReadable(resolved)) throw this.hiddenError(resolved)
+    if (!this.isReadable(resolved)) throw this.createHiddenError(resolved)
     if (!entry?.stats.isDirectory()) return
     for (const below of readdirSync(directory.pathTo(name), { recursive: true, encoding: 'utf8' })) {
-      if (!this.isReadable(`${resolved}/${below}`)) throw this.hiddenError(`${resolved}/${below}`)
+      if (!this.isReadable(`${resolved}/${below}`)) throw this.createHiddenError(`${resolved}/${below}`)
     }
   }
 
   /** Returns the refusal of a file that a rule hides or that only the user may read. */
-  hiddenError(path: string): VtError {
+  createHiddenError(path: string): VtError {
     const { isSecret } = this.root
     const isUsers = isSecret && [path, this.resolve(path)].some(isSecret)
     const byRule = {
-      reason: `A rule of policy.deny hides '${shownPath(path)}' from tools.`,
+      reason: `A rule of policy.deny hides '${escapePath(path)}' from tools.`,
       way: 'The user can change the rule.',
     }
     return problem('VT_POLICY_DENIED', isUsers ? { reason: explainSecret(path), way: SECRET_NEXT_STEP } : byRule, {
@@ -141,12 +152,13 @@ export class ConfinedPaths {
     if (!(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') return error
     const similar = this.#findSimilar(path)
     if (similar.length === 0) return error
-    const named = `; similar: ${similar.map(shownPath).join(', ')}`
-    return problem('VT_PATH_NOT_FOUND', { path: shownPath(path), similar: named }, { details: { similar } })
+    const named = `; similar: ${similar.map(escapePath).join(', ')}`
+    return problem('VT_PATH_NOT_FOUND', { path: escapePath(path), similar: named }, { details: { similar } })
   }
 
   /**
-   * Returns whether links lead a path to a place that is closed to it: out of our own state or, for a call, to unjudged state of git
+   * Returns whether links lead a path to a place that is closed to it: out of our own state or, for a call, to
+   * unjudged state of git
    * or of this program.
    */
   #isAstray(path: string, resolved: string): boolean {
@@ -165,7 +177,7 @@ export class ConfinedPaths {
       try {
         const known = new Set(readdirSync(handle.ref).slice(0, MAX_SIMILAR_NAMES))
         const found: string[] = []
-        for (let one; found.length < 3 && (one = nearest(name, known)); known.delete(one))
+        for (let one; found.length < 3 && (one = findNearest(name, known)); known.delete(one))
           found.push(parent ? `${parent}/${one}` : one)
         return found
       } finally {

@@ -1,11 +1,13 @@
 import type { Settings } from '../shapes/index.js'
-import { foldedNames, inside, realPathOf, shownPath } from '../system/index.js'
-import { pathPattern } from '../text/index.js'
+import { foldNames, isInside, toRealPath, escapePath } from '../system/index.js'
+import { compilePathPattern } from '../text/index.js'
 import { OWN_FOLDERS } from './own_state.js'
 
 /**
- * Returns a predicate for the paths that rules such as `Read(path)` under `policy.deny` hide from tools; `undefined` without such a
- * rule. The permission policy refuses calls that name such a path. This predicate keeps the path out of searches, lists and copies.
+ * Returns a predicate for the paths that rules such as `Read(path)` under `policy.deny` hide from tools; `undefined`
+ * without such a
+ * rule. The permission policy refuses calls that name such a path. This predicate keeps the path out of searches,
+ * lists and copies.
  */
 export function createHiddenFilter(
   { policy }: Pick<Settings, 'policy'>,
@@ -13,7 +15,7 @@ export function createHiddenFilter(
 ): ((path: string) => boolean) | undefined {
   const patterns = policy.deny.flatMap((entry) => {
     const [, spec] = /^(?:Read|Grep|Glob)\((.+)\)$/s.exec((typeof entry === 'string' ? entry : entry.rule).trim()) ?? []
-    return spec === undefined || spec === '*' ? [] : [pathPattern(spec, { root, home })]
+    return spec === undefined || spec === '*' ? [] : [compilePathPattern(spec, { root, home })]
   })
   return patterns.length === 0 ? undefined : (path) => patterns.some((matches) => matches(path))
 }
@@ -35,12 +37,13 @@ const WORKSPACE_NAMES = new Set([
 const CONFIG_FILE = /^config(\.local)?\.\w+$/
 
 /**
- * Returns a predicate for the secret paths of a workspace that contains the home of this program or lies in it: keys, logins, tokens,
+ * Returns a predicate for the secret paths of a workspace that contains the home of this program or lies in it: keys,
+ * logins, tokens,
  * consents, settings, records. Returns `undefined` where the two are apart. Compares names as any volume could.
  */
 export function createSecretFilter(root: string, home: string): ((path: string) => boolean) | undefined {
-  const real = realPathOf(home)
-  if (!inside(root, real) && !inside(real, root)) return undefined
+  const real = toRealPath(home)
+  if (!isInside(root, real) && !isInside(real, root)) return undefined
   const [way, above] = [real, root].map((path) => foldPath(path))
   return (path) => {
     const names = [...above!, ...foldPath(path)]
@@ -53,9 +56,12 @@ export function createSecretFilter(root: string, home: string): ((path: string) 
     )
   }
 }
-const foldPath = (path: string): string[] => foldedNames(path).filter((name) => name !== '' && name !== '.')
+const foldPath = (path: string): string[] => foldNames(path).filter((name) => name !== '' && name !== '.')
 
 /** Explains why a secret path is refused. */
-export const explainSecret = (path?: string): string =>
-  `${path === undefined ? 'What the command names' : `'${shownPath(path)}'`} lies in the home of this program, with its keys, logins, consents and settings: no tool reads that.`
-export const SECRET_NEXT_STEP = 'The user can look at it by hand; nothing lets a tool do so.'
+export const explainSecret = (path?: string): string => {
+  const subject = path === undefined ? 'A path of the command' : `'${escapePath(path)}'`
+  const content = 'its keys, logins, consents and settings'
+  return `${subject} lies in the home of this program, with ${content}: no tool reads that.`
+}
+export const SECRET_NEXT_STEP = 'Only the user can read it, by hand.'

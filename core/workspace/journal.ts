@@ -1,11 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { isTempName, type FileVersion, type WriteResult } from '../files/index.js'
 import { problem, VtError } from '../shapes/index.js'
-import { systemRefusal, sha256, shownPath } from '../system/index.js'
+import { toPathError, sha256, escapePath } from '../system/index.js'
 import { isReserved } from './own_state.js'
 import type { CommitPoint, Operation, Workspace } from './types.js'
 
-// A transaction stages the new contents, writes a commit mark, applies the changes and removes the journal. Before the mark nothing
+// A transaction stages the new contents, writes a commit mark, applies the changes and removes the journal. Before
+// the mark nothing
 // has changed. After the mark all changes happen, in the next process if need be.
 
 const JOURNAL_FOLDER = '.vtcode/journal'
@@ -29,7 +30,9 @@ interface PlannedOperation {
   staged?: string
 }
 
-/** Applies all operations or none. Throws VT_FILE_STALE, VT_PATH_EXISTS, VT_PATCH_RECOVERY and the errors of `write`. */
+/**
+ * Applies all operations or none. Throws VT_FILE_STALE, VT_PATH_EXISTS, VT_PATCH_RECOVERY and the errors of `write`.
+ */
 export async function transact(
   files: Files,
   whole: Files,
@@ -68,7 +71,7 @@ export async function recover(files: Files): Promise<void> {
     await using _ = await files.lockJournal()
     await recoverAll(files)
   } catch (error) {
-    throw systemRefusal(error, JOURNAL_FOLDER)
+    throw toPathError(error, JOURNAL_FOLDER)
   }
 }
 
@@ -145,8 +148,8 @@ async function stage(files: Files, operation: Operation, staged: string): Promis
 /** Throws VT_FILE_STALE for another version, VT_PATH_EXISTS for a file that should be missing. */
 async function refuseOtherVersion(files: Files, path: string, expected: 'nothing' | FileVersion): Promise<void> {
   const now = await hashFile(files, path)
-  if (expected === 'nothing' && now !== null) throw problem('VT_PATH_EXISTS', { path: shownPath(path) })
-  if (expected !== 'nothing' && now !== expected.sha256) throw problem('VT_FILE_STALE', { path: shownPath(path) })
+  if (expected === 'nothing' && now !== null) throw problem('VT_PATH_EXISTS', { path: escapePath(path) })
+  if (expected !== 'nothing' && now !== expected.sha256) throw problem('VT_FILE_STALE', { path: escapePath(path) })
 }
 
 /** Returns the journals with a mark of this program. Others may come from a repository: they are quarantined. */
@@ -170,7 +173,7 @@ async function recoverAll(files: Files): Promise<void> {
 
 async function recoverOne(files: Files, home: string): Promise<void> {
   if (await files.stat(`${home}/commit`)) {
-    // This program writes no larger plan, so a larger file is not even read.
+    // A larger file is not read: this program writes no larger plan.
     const sizes = await Promise.all([`${home}/plan.json`, `${home}/commit`].map((path) => files.stat(path)))
     if (sizes.some((stat) => stat?.kind !== 'file' || stat.bytes > MAX_PLAN_BYTES)) return files.quarantine(home)
     const [text, mark] = [
@@ -213,7 +216,8 @@ async function readStaged(
 }
 
 /**
- * Returns whether recovery may write a path without a question. State of git and of this program is excluded, and so is any path with
+ * Returns whether recovery may write a path without a question. State of git and of this program is excluded, and so
+ * is any path with
  * a link, which may be newer than the plan.
  */
 async function canRecover(files: Files, path: string): Promise<boolean> {
@@ -226,7 +230,7 @@ async function canRecover(files: Files, path: string): Promise<boolean> {
 }
 
 const recoveryError = (path: string, journal: string): VtError =>
-  problem('VT_PATCH_RECOVERY', { path: shownPath(path), journal }, { details: { path, journal } })
+  problem('VT_PATCH_RECOVERY', { path: escapePath(path), journal }, { details: { path, journal } })
 
 async function hashFile(files: Files, path: string): Promise<string | null> {
   try {

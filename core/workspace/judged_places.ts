@@ -1,16 +1,17 @@
 import type { ExpectedPlace } from '../files/index.js'
-import type { Place } from '../shapes/index.js'
+import type { CallPath } from '../shapes/index.js'
 import { isReserved } from './own_state.js'
 
 /**
- * The paths that one call named and where they led when the call was judged. A path that leads elsewhere later is refused, so that a
+ * The paths that one call named and where they led when the call was judged. A path that leads elsewhere later is
+ * refused, so that a
  * changed link cannot redirect the call.
  */
 export class JudgedPlaces {
   private readonly ways = new Map<string, string>()
   private readonly entries = new Map<string, string>()
 
-  constructor(private readonly places: readonly Place[]) {
+  constructor(private readonly places: readonly CallPath[]) {
     for (const { given, resolved, entry } of places) {
       // A plugin continues with the resolved path. That path is no link and must not become one.
       for (const asked of [resolved, entry, given]) this.entries.set(asked, asked === given ? entry : asked)

@@ -10,7 +10,8 @@ import { errno, sha256 } from '../system/index.js'
 const DEFAULT_WAIT_MS = 20_000
 
 /**
- * Locks all keys until disposed of. Calls of this process queue up; other processes wait. Keys are taken in one order, so that two
+ * Locks all keys until disposed of. Calls of this process queue up; other processes wait. Keys are taken in one
+ * order, so that two
  * holders never wait for each other. Throws VT_FILE_IO (retryable) after `patienceMs`, or the reason of `signal`.
  */
 export async function lock(
@@ -52,7 +53,10 @@ async function enqueue(key: string, signal: AbortSignal | undefined): Promise<()
   throw signal.reason
 }
 
-/** Returns the socket name of a key. One process at a time can listen on it, and the system frees it when the process ends. */
+/**
+ * Returns the socket name of a key. One process at a time can listen on it, and the system frees it when the process
+ * ends.
+ */
 const toAddress = (key: string): string => {
   const name = `vtcode-${sha256(key).slice(0, 32)}`
   return process.platform === 'linux' ? `\0${name}` : join(tmpdir(), `${name}.sock`)
@@ -91,7 +95,8 @@ const listen = (path: string): Promise<Server | undefined> =>
 const ABANDONED_MS = 500
 
 /**
- * Returns a function that removes an abandoned socket file; outside Linux such files outlive their process. A new socket file refuses
+ * Returns a function that removes an abandoned socket file; outside Linux such files outlive their process. A new
+ * socket file refuses
  * connections too until its process listens, so the file must stay the same one for a while.
  */
 function createSocketSweeper(path: string): () => Promise<void> {

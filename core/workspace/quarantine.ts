@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { isOwnState, OWN_FOLDERS } from './own_state.js'
 import type { Workspace } from './types.js'
 
-// A file without a seal in the state of this program may come from a repository or a command. It is never used and blocks nothing: it
+// A file without a seal in the state of this program may come from a repository or a command. It is never used and
+// blocks nothing: it
 // is moved once, and the command line lists it.
 
 type Files = Pick<Workspace, 'rename' | 'stat'> & { quarantined: Map<string, string> }

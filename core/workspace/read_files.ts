@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { openLocation, toStat, type EntryKind, type EntryStat, type Handle, type Location } from '../files/index.js'
 import { problem, VtError } from '../shapes/index.js'
-import { shownPath } from '../system/index.js'
+import { escapePath } from '../system/index.js'
 import type { ConfinedPaths } from './confined_paths.js'
 import type { FileOpener } from './types.js'
 
@@ -25,7 +25,7 @@ export class FileReader {
     } catch (error) {
       throw paths.addSimilar(error, asked)
     }
-    throw paths.hiddenError(asked)
+    throw paths.createHiddenError(asked)
   }
 
   async openFile(path: string): Promise<Handle> {
@@ -55,7 +55,7 @@ export class FileReader {
         if (!file) return await this.openFile(asked)
         if (this.#isReadable(file)) return file
         await file.close()
-        throw this.#paths.hiddenError(asked)
+        throw this.#paths.createHiddenError(asked)
       },
       [Symbol.asyncDispose]: close,
     }
@@ -88,7 +88,7 @@ export class FileReader {
     const { max_bytes: limit = MAX_READ_BYTES } = how
     if (file.stat.bytes > limit) throw sizeError(file, limit)
     const bytes = await file.read(0, limit)
-    if (!isUtf8(bytes)) throw problem('VT_FILE_BINARY', { path: shownPath(file.path) })
+    if (!isUtf8(bytes)) throw problem('VT_FILE_BINARY', { path: escapePath(file.path) })
     return bytes.toString().replace(/^\uFEFF/, '')
   }
 
@@ -111,13 +111,13 @@ export class FileReader {
 async function requireKind(kind: 'file' | 'directory', handle: Handle): Promise<Handle> {
   if (handle.kind === kind) return handle
   await handle.close()
-  throw problem(kind === 'file' ? 'VT_PATH_IS_DIRECTORY' : 'VT_PATH_NOT_DIRECTORY', { path: shownPath(handle.path) })
+  throw problem(kind === 'file' ? 'VT_PATH_IS_DIRECTORY' : 'VT_PATH_NOT_DIRECTORY', { path: escapePath(handle.path) })
 }
 
 const sizeError = (file: Handle, limit: number) =>
   new VtError({
     code: 'VT_INPUT_TOO_LARGE',
-    message: `'${shownPath(file.path)}' has ${file.stat.bytes} bytes; at most ${limit} are read at once.`,
+    message: `'${escapePath(file.path)}' has ${file.stat.bytes} bytes; at most ${limit} are read at once.`,
     hint: 'Read it in pages.',
     retryable: false,
     details: { size_bytes: file.stat.bytes, limit_bytes: limit },

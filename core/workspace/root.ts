@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs'
 import { openRoot, statDirectory, type Directory } from '../files/index.js'
 import { problem } from '../shapes/index.js'
-import { sealOf, type Seal } from '../system/index.js'
+import { openSeal, type Seal } from '../system/index.js'
 import { createSecretFilter } from './hidden_paths.js'
 
 /** The open root of a workspace. All views of the workspace share one. */
@@ -10,7 +10,7 @@ export class WorkspaceRoot {
   readonly seal: Seal
   readonly isSecret: ((path: string) => boolean) | undefined
   readonly #identity: { readonly dev: bigint; readonly ino: bigint }
-  /** Whether the root was checked in this microtask. */
+  /** True if the root was checked in this microtask. */
   #checked = false
 
   /** Takes the real `path` of the root and all absolute `spellings` of it, the real one first. */
@@ -24,11 +24,12 @@ export class WorkspaceRoot {
     this.directory = openRoot(path)
     this.#identity = statDirectory(this.directory)
     // A moved folder keeps its seal; a copy or a clone gets another one.
-    this.seal = sealOf(home, String(this.#identity.ino))
+    this.seal = openSeal(home, String(this.#identity.ino))
   }
 
   /**
-   * Returns the lock key of the journal. A key from the folder of the journal would change when the first transaction makes that
+   * Returns the lock key of the journal. A key from the folder of the journal would change when the first transaction
+   * makes that
    * folder.
    */
   get journalKey(): string {
@@ -50,7 +51,7 @@ export class WorkspaceRoot {
       'VT_FILE_STALE',
       { path: this.path },
       {
-        hint: 'The folder of the workspace was moved or replaced, and what has its name now is another one. Start the program anew.',
+        hint: 'The folder of the workspace was moved or replaced. Start the program again.',
       },
     )
   }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import {
   ignoreErrors,
-  removeRecord,
+  removeOwnRecord,
   recordTemps,
   sweepTemps,
   createTempName,
@@ -15,8 +15,9 @@ import { makeParents } from './make_parents.js'
 const RECORDS_FOLDER = '.vtcode/tmp'
 
 /**
- * Records the directories in which this process makes temporary files. The next process that opens the workspace removes the files
- * that a killed one has left there. All views of a workspace share one instance; each call names the view that it walks with.
+ * Records the directories in which this process makes temporary files. The next process that opens the workspace
+ * removes the files that a killed one has left there. All views of a workspace share one instance; each call names the
+ * view that it walks with.
  */
 export class TempRecords {
   readonly #recorded = new Set<string>()
@@ -50,7 +51,7 @@ export class TempRecords {
 
   /** Removes the record of this process. */
   close(paths: ConfinedPaths): void {
-    if (this.#recorded.size > 0) useFolder(paths, (folder) => removeRecord(folder, paths.root.seal))
+    if (this.#recorded.size > 0) useFolder(paths, (folder) => removeOwnRecord(folder, paths.root.seal))
   }
 }
 

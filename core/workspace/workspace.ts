@@ -8,8 +8,8 @@ import {
   type ExpectedState,
   type WriteResult,
 } from '../files/index.js'
-import { problem, type Place } from '../shapes/index.js'
-import { segments, shownPath, systemRefusal, userOf, type Seal } from '../system/index.js'
+import { problem, type CallPath } from '../shapes/index.js'
+import { splitPath, escapePath, toPathError, resolveUserFolder, type Seal } from '../system/index.js'
 import { FileChanger } from './change_files.js'
 import { ConfinedPaths, type ViewLimits } from './confined_paths.js'
 import { recover, transact } from './journal.js'
@@ -27,8 +27,11 @@ export interface OpenWorkspace extends Workspace {
   locate(path: string): { resolved: string; entry: string }
   /** Returns a view without some files: they are not opened, named or moved. */
   createFilteredView(isHidden: (path: string) => boolean): OpenWorkspace
-  /** Returns a view for one call. Its judged `places` must lead where they led when they were judged, else VT_FILE_STALE. */
-  createCallView(places: readonly Place[] | undefined, passCommit: CommitPoint): OpenWorkspace
+  /**
+   * Returns a view for one call. Its judged `places` must lead where they led when they were judged, else
+   * VT_FILE_STALE.
+   */
+  createCallView(places: readonly CallPath[] | undefined, passCommit: CommitPoint): OpenWorkspace
   /** Returns a view in which these paths and the folders above them are no links. Throws VT_FILE_STALE for a link. */
   createLinkFreeView(paths: readonly string[]): OpenWorkspace
   /** Quarantined files: the old path of each and the new one. */
@@ -41,8 +44,10 @@ export interface OpenWorkspace extends Workspace {
 }
 
 /**
- * Opens the folder `root`: all files below it are reached through the result. `home` is the `.vtcode` folder of the user. Its key
- * seals the state of the program, and its own files stay secret where it lies in `root`. Quarantined files are added to `foreign`,
+ * Opens the folder `root`: all files below it are reached through the result. `home` is the `.vtcode` folder of the
+ * user. Its key
+ * seals the state of the program, and its own files stay secret where it lies in `root`. Quarantined files are added
+ * to `foreign`,
  * which several openers of one folder can share. Throws VT_PATH_NOT_FOUND, VT_PATH_NOT_DIRECTORY, VT_PATH_PERMISSION.
  */
 export function openWorkspace(
@@ -53,12 +58,12 @@ export function openWorkspace(
   if (process.platform === 'win32') throw problem('VT_PLATFORM', { system: 'Windows' })
   try {
     const real = realpathSync(root)
-    const opened = new WorkspaceRoot(real, [real, resolve(root)], home, user ?? userOf({ env }))
+    const opened = new WorkspaceRoot(real, [real, resolve(root)], home, user ?? resolveUserFolder({ env }))
     const temps = new TempRecords()
     temps.sweep(new ConfinedPaths(opened, {}))
     return new WorkspaceView(opened, temps, foreign, {})
   } catch (error) {
-    throw systemRefusal(error, root)
+    throw toPathError(error, root)
   }
 }
 
@@ -71,7 +76,10 @@ class WorkspaceView implements OpenWorkspace {
   readonly isSecret: Workspace['isSecret']
   readonly #top: WorkspaceRoot
   readonly #temps: TempRecords
-  /** The view that a call view was made from. It completes what another call left unfinished, whatever this call named. */
+  /**
+   * The view that a call view was made from. It completes what another call left unfinished, whatever this call
+   * named.
+   */
   readonly #whole: WorkspaceView
   readonly #paths: ConfinedPaths
   readonly #reader: FileReader
@@ -101,13 +109,13 @@ class WorkspaceView implements OpenWorkspace {
     return this.#createView({ isHidden }, this.#whole === this ? undefined : this.#whole)
   }
 
-  createCallView(places: readonly Place[] | undefined, passCommit: CommitPoint): WorkspaceView {
+  createCallView(places: readonly CallPath[] | undefined, passCommit: CommitPoint): WorkspaceView {
     return this.#createView({ passCommit, ...(places && { judged: new JudgedPlaces(places) }) }, this)
   }
 
   createLinkFreeView(paths: readonly string[]): WorkspaceView {
     const folders = new Set(
-      paths.flatMap((path) => segments(path).map((_, index, names) => names.slice(0, index + 1).join('/'))),
+      paths.flatMap((path) => splitPath(path).map((_, index, names) => names.slice(0, index + 1).join('/'))),
     )
     return this.createCallView(
       [...folders].map((path) => ({ given: path, resolved: path, entry: path })),
@@ -189,7 +197,7 @@ class WorkspaceView implements OpenWorkspace {
     const asked = paths.map((path) => this.normalize(path))
     return lock(
       asked.map((path) => this.#lockKey(path)),
-      shownPath(asked.join(', ')),
+      escapePath(asked.join(', ')),
       signal,
     )
   }

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
-import { findProgram, isProgram, makeFolder, searchPath } from '../../core/system/index.js'
+import { findProgram, isProgram, makeFolder, listSearchFolders } from '../../core/system/index.js'
 import { toText } from '../../core/text/index.js'
 import {
   problem,
@@ -14,44 +14,44 @@ import {
   type AdapterContext,
   type Schema,
 } from '../../core/index.js'
-import { requireStanding } from '../../core/trust/index.js'
+import { requireUnchanged } from '../../core/trust/index.js'
 import { runProgram } from '../lib/process/index.js'
 import { Capture } from './command/capture.js'
-import { toolEnvironment } from './command/environment.js'
-import { commandResult } from './command/output.js'
-import { commandSettings, type CommandSettings } from './command/settings.js'
+import { buildToolEnvironment } from './command/environment.js'
+import { toCommandResult } from './command/output.js'
+import { parseCommandSettings, type CommandSettings } from './command/settings.js'
 import { parseTemplate, type ArgvTemplate, type TemplateValues } from './command/template.js'
 
-/** Turns a manifest with `run` into a handler: argv only, no shell, a short environment, limits on time and output. */
+/** Turns a manifest with `run` into a handler that starts a program without a shell, with limits on time and output. */
 const command: Adapter = (contribution, adapterContext) => {
-  const settings = commandSettings(contribution.manifest)
+  const settings = parseCommandSettings(contribution.manifest)
   let template: ArgvTemplate | undefined
   return async (call, context) => {
     template ??= parseTemplate(contribution.manifest.run!, context.slot.input, settings.allow_dash)
-    await confined(call, context)
-    const values = valuesOf(contribution, call.input, adapterContext)
+    await requireConfinedPaths(call, context)
+    const values = collectTemplateValues(contribution, call.input, adapterContext)
     const args = template.render(values)
-    const file = programOf(template.program, contribution, context.workspace.root)
-    const env = await toolEnvironment(values, {
+    const file = resolveProgram(template.program, contribution, context.workspace.root)
+    const env = await buildToolEnvironment(values, {
       contribution,
       adapterContext,
       input: call.input,
       signal: context.signal,
     })
     makeFolder(values.plugin_data, 0o700)
-    await using folder = await folderOf(settings, call, context)
+    await using folder = await openWorkingDirectory(settings, call, context)
     const stdout = new Capture(context, contribution.name, settings.max_output_bytes)
     const stderr = new Capture(context, `${contribution.name}_stderr`, settings.max_output_bytes)
     const started = performance.now()
     try {
-      requireStanding(adapterContext.workspace, contribution)
+      requireUnchanged(adapterContext.workspace, contribution)
       const ended = await runProgram(
         {
           file,
           args,
           cwd: folder?.ref ?? (settings.cwd === 'data' ? values.plugin_data : contribution.root),
           env,
-          ...inputOf(settings.stdin, call.input),
+          ...encodeStdin(settings.stdin, call.input),
         },
         { signal: context.signal, seconds: settings.timeout_secs },
         stdout.take,
@@ -60,11 +60,11 @@ const command: Adapter = (contribution, adapterContext) => {
       if (!ended)
         throw problem('VT_PLUGIN_REQUIRES', {
           id: contribution.id,
-          needs: `'${template.program}', which cannot be started`,
+          needs: `'${template.program}', which the system cannot start`,
         })
       if (ended.timed_out) throw problem('VT_CALL_TIMEOUT', { slot: call.slot, seconds: settings.timeout_secs })
       const took = Math.round(performance.now() - started)
-      return commandResult(settings, {
+      return toCommandResult(settings, {
         exit_code: ended.exit_code,
         duration_ms: took,
         stdout: stdout.text(),
@@ -78,18 +78,18 @@ const command: Adapter = (contribution, adapterContext) => {
 }
 command.render = (contribution, input, adapterContext, slot) => {
   const { manifest } = contribution
-  const { stdin, allow_dash } = commandSettings(manifest)
+  const { stdin, allow_dash } = parseCommandSettings(manifest)
   const { program, render } = parseTemplate(manifest.run!, slot.input, allow_dash)
-  const text = inputOf(stdin, input).input
+  const text = encodeStdin(stdin, input).input
   return {
-    argv: [program, ...render(valuesOf(contribution, input, adapterContext))],
+    argv: [program, ...render(collectTemplateValues(contribution, input, adapterContext))],
     ...(text && { stdin: text.toString('utf8') }),
     env: manifest['env'] ?? {},
   }
 }
 export default command
 
-const valuesOf = (
+const collectTemplateValues = (
   contribution: Contribution,
   input: Readonly<JsonObject>,
   adapterContext: AdapterContext,
@@ -97,12 +97,12 @@ const valuesOf = (
   input,
   workspace: adapterContext.workspace,
   plugin_root: contribution.root,
-  plugin_data: adapterContext.dataOf(contribution),
-  options: adapterContext.optionsOf(contribution),
+  plugin_data: adapterContext.dataFolder(contribution),
+  options: adapterContext.resolveOptions(contribution),
 })
 
-/** A program that follows a link would leave the workspace unnoticed: each path is opened before the program receives it. */
-async function confined(call: Call, context: Context): Promise<void> {
+/** Opens each path first: a program that follows a link could leave the workspace unnoticed. */
+async function requireConfinedPaths(call: Call, context: Context): Promise<void> {
   for (const [name, schema] of Object.entries((context.slot.input.properties ?? {}) as Record<string, Schema>)) {
     const items = schema.items as Schema | undefined
     if (schema.format !== 'workspace-path' && items?.format !== 'workspace-path') continue
@@ -117,30 +117,37 @@ async function confined(call: Call, context: Context): Promise<void> {
   }
 }
 
-/** A bare name is looked up outside the workspace, `./file` stands inside the plugin, an absolute path counts from own layers only. */
-function programOf(program: string, { id, root, layer }: Contribution, workspace: string): string {
+/**
+ * Returns the file of the program. A bare name is searched outside the workspace, `./file` inside the plugin. An
+ * absolute path counts only in layers of the user.
+ */
+function resolveProgram(program: string, { id, root, layer }: Contribution, workspace: string): string {
   const missing = (what: string): VtError => problem('VT_PLUGIN_REQUIRES', { id, needs: what })
   if (!program.includes('/')) {
-    const found = findProgram(program, searchPath(process.env.PATH, workspace))
+    const found = findProgram(program, listSearchFolders(process.env.PATH, workspace))
     if (found) return found
     throw missing(`the program '${program}', which is not on the search path`)
   }
   if (isAbsolute(program) && layer === 'workspace')
-    throw missing(`'${program}', but an absolute path counts in your own manifests only`)
+    throw missing(`'${program}', but only your own manifests may use an absolute path`)
   const file = resolve(root, program)
-  if (!isProgram(file)) throw missing(`'${program}', which is no executable file`)
+  if (!isProgram(file)) throw missing(`'${program}', which is not an executable file`)
   if (!isAbsolute(program) && !realpathSync(file).startsWith(`${realpathSync(root)}/`))
-    throw missing(`'${program}', which is not inside the plugin`)
+    throw missing(`'${program}', which is outside the plugin`)
   return file
 }
 
-/** Where the program runs: in an opened folder of the workspace, or, without one, in the folder of the plugin. */
-async function folderOf({ cwd }: CommandSettings, call: Call, { workspace }: Context): Promise<Handle | undefined> {
+/** Opens the folder of the workspace in which the program runs. Returns nothing for the folder of the plugin. */
+async function openWorkingDirectory(
+  { cwd }: CommandSettings,
+  call: Call,
+  { workspace }: Context,
+): Promise<Handle | undefined> {
   if (cwd === 'plugin' || cwd === 'data') return undefined
   return workspace.openDirectory(cwd === 'workspace' ? '.' : toText(call.input[cwd.input] ?? '.'))
 }
 
-function inputOf(stdin: CommandSettings['stdin'], input: Readonly<JsonObject>): { input?: Buffer } {
+function encodeStdin(stdin: CommandSettings['stdin'], input: Readonly<JsonObject>): { input?: Buffer } {
   if (stdin === undefined) return {}
   const value = stdin.name === '$input' ? input : input[stdin.name]
   if (value === undefined) return {}

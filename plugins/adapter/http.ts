@@ -1,18 +1,21 @@
 import { problem, VtError, type Adapter, type JsonObject, type AdapterContext } from '../../core/index.js'
 import { fetchPage, type FetchedPage, type WebSettings } from '../lib/net/index.js'
 import { resolveValue, type ValueScope } from '../lib/values/index.js'
-import { compose, headerText, type Composed } from './http/compose.js'
-import { httpResult, statusIn } from './http/output.js'
-import { invalidHttp, httpSettings, isSafe, type HttpSettings } from './http/settings.js'
+import { composeRequest, requireHeaderText, type ComposedRequest } from './http/compose.js'
+import { toHttpResult, matchesStatus } from './http/output.js'
+import { createManifestError, parseHttpSettings, isSafe, type HttpSettings } from './http/settings.js'
 
 const MAX_WAIT_SECS = 10
 
-/** Turns a manifest with `http` into a handler: one origin, values in their places, secrets resolved when they are sent. */
+/**
+ * Turns a manifest with `http` into a handler that sends one request to one origin. Secrets are resolved when it is
+ * sent.
+ */
 const http: Adapter = (contribution, adapterContext) => {
-  const settings = httpSettings(contribution)
-  const web = webOf(settings, adapterContext)
+  const settings = parseHttpSettings(contribution)
+  const web = toWebSettings(settings, adapterContext)
   return async (call, context) => {
-    const request = compose(settings, call.input)
+    const request = composeRequest(settings, call.input)
     requireSafe(request.url, settings)
     await authorize(request, settings, {
       contribution,
@@ -22,13 +25,13 @@ const http: Adapter = (contribution, adapterContext) => {
       signal: context.signal,
     })
     const page = await send(request, settings, web, context.signal).catch((error: unknown) => {
-      throw failureOf(error, call.slot, settings)
+      throw toHttpError(error, call.slot, settings)
     })
-    return httpResult(settings, page)
+    return toHttpResult(settings, page)
   }
 }
 http.render = (contribution, input) => {
-  const { method, url, headers, body } = compose(httpSettings(contribution), input)
+  const { method, url, headers, body } = composeRequest(parseHttpSettings(contribution), input)
   const json = headers['content-type'] === 'application/json' && body !== undefined
   return {
     request: {
@@ -43,11 +46,13 @@ export default http
 
 function requireSafe(url: URL, settings: HttpSettings): void {
   if (!isSafe(url, settings))
-    throw invalidHttp(`${url.origin} is plain http; \`network: { http: true }\` in a manifest of your own allows it.`)
+    throw createManifestError(
+      `${url.origin} uses plain http. Set \`network: { http: true }\` in a manifest of your own to allow it.`,
+    )
 }
 
-/** The rules of the fetcher for one manifest: what the user denies everywhere is denied here too. */
-function webOf(
+/** Returns the settings of the fetcher for one manifest. Hosts that the user denies stay denied. */
+function toWebSettings(
   { network, redirects, timeout_secs, max_response_bytes }: HttpSettings,
   { settings }: AdapterContext,
 ): WebSettings {
@@ -60,18 +65,19 @@ function webOf(
 }
 
 async function authorize(
-  { url, headers }: Composed,
+  { url, headers }: ComposedRequest,
   { query, headers: declared, auth }: HttpSettings,
   asking: ValueScope,
 ): Promise<void> {
-  const typed = (values: JsonObject) => Object.entries(values).filter(([, value]) => typeof value === 'object')
-  for (const [name, value] of typed(query)) {
+  const listTypedValues = (values: JsonObject) =>
+    Object.entries(values).filter(([, value]) => typeof value === 'object')
+  for (const [name, value] of listTypedValues(query)) {
     const text = await resolveValue(value, { ...asking, field: `http.query.${name}` })
     if (text !== undefined) url.searchParams.append(name, text)
   }
-  for (const [name, value] of typed(declared)) {
+  for (const [name, value] of listTypedValues(declared)) {
     const text = await resolveValue(value, { ...asking, field: `http.headers.${name}` })
-    if (text !== undefined) headers[name.toLowerCase()] = headerText(name, text)
+    if (text !== undefined) headers[name.toLowerCase()] = requireHeaderText(name, text)
   }
   if (!auth) return
   const secret = await resolveValue(auth.type === 'basic' ? auth.password : auth.value, {
@@ -79,16 +85,16 @@ async function authorize(
     field: `http.auth.${auth.type === 'basic' ? 'password' : 'value'}`,
   })
   if (secret === undefined) return
-  if (auth.type === 'bearer') headers['authorization'] = headerText('authorization', `Bearer ${secret}`)
+  if (auth.type === 'bearer') headers['authorization'] = requireHeaderText('authorization', `Bearer ${secret}`)
   else if (auth.type === 'basic')
     headers['authorization'] = `Basic ${Buffer.from(`${auth.username ?? ''}:${secret}`).toString('base64')}`
-  else if (auth.name === undefined) throw invalidHttp(`http.auth of type ${auth.type} needs a name.`)
-  else if (auth.type === 'header') headers[auth.name.toLowerCase()] = headerText(auth.name, secret)
+  else if (auth.name === undefined) throw createManifestError(`http.auth of type ${auth.type} needs a name.`)
+  else if (auth.type === 'header') headers[auth.name.toLowerCase()] = requireHeaderText(auth.name, secret)
   else url.searchParams.set(auth.name, secret)
 }
 
 async function send(
-  { method, url, headers, body }: Composed,
+  { method, url, headers, body }: ComposedRequest,
   settings: HttpSettings,
   web: WebSettings,
   signal: AbortSignal,
@@ -115,19 +121,19 @@ async function send(
     )
     const wait = Number(page.retry_after ?? attempt + 1)
     if (attempt >= attempts || !retry.on.includes(page.status) || !(wait <= MAX_WAIT_SECS) || wait >= left)
-      return finished(page, settings)
+      return checkPage(page, settings)
     await pause(wait * 1000, signal)
   }
 }
 
-function finished(page: FetchedPage, { max_response_bytes, status }: HttpSettings): FetchedPage {
+function checkPage(page: FetchedPage, { max_response_bytes, status }: HttpSettings): FetchedPage {
   if (page.location)
-    throw failure(
+    throw createHttpError(
       'VT_HTTP_REDIRECT',
       `${page.url.host} sends the request on to ${page.location.origin}, another origin.`,
     )
-  if (page.truncated && statusIn(status.ok, page.status))
-    throw failure('VT_HTTP_SIZE', `The answer is larger than ${max_response_bytes} bytes.`)
+  if (page.truncated && matchesStatus(status.ok, page.status))
+    throw createHttpError('VT_HTTP_SIZE', `The answer is larger than ${max_response_bytes} bytes.`)
   return page
 }
 
@@ -138,7 +144,7 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-const codes: Record<string, string> = {
+const HTTP_CODES: Record<string, string> = {
   VT_WEB_BLOCKED: 'VT_HTTP_BLOCKED',
   VT_WEB_REDIRECTS: 'VT_HTTP_REDIRECT',
   VT_WEB_URL: 'VT_HTTP_REDIRECT',
@@ -148,13 +154,13 @@ const codes: Record<string, string> = {
   VT_WEB_HTTP: 'VT_HTTP_STATUS',
 }
 
-/** The fetcher's failures in the codes of this kind of tool. */
-function failureOf(error: unknown, slot: string, { timeout_secs }: HttpSettings): unknown {
+/** Converts a failure of the fetcher to the codes of HTTP tools. */
+function toHttpError(error: unknown, slot: string, { timeout_secs }: HttpSettings): unknown {
   if (!(error instanceof VtError)) return error
   if (error.code === 'VT_WEB_TIMEOUT') return problem('VT_CALL_TIMEOUT', { slot, seconds: timeout_secs })
-  const code = codes[error.code]
-  return code === undefined ? error : failure(code, error.message, error.problem.details)
+  const code = HTTP_CODES[error.code]
+  return code === undefined ? error : createHttpError(code, error.message, error.problem.details)
 }
 
-const failure = (code: string, message: string, details?: JsonObject): VtError =>
+const createHttpError = (code: string, message: string, details?: JsonObject): VtError =>
   new VtError({ code, message, hint: '', retryable: code === 'VT_HTTP_NETWORK', ...(details && { details }) })

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { definedOnly } from '../../core/shapes/index.js'
+import { omitUndefined } from '../../core/shapes/index.js'
 import { toText } from '../../core/text/index.js'
 import type { JsonObject, PackageReader } from '../../core/index.js'
 import { readAgentPlugin } from './packages/agent_plugins.js'
@@ -11,22 +11,22 @@ import { readBundle } from './packages/mcpb.js'
 import { Package } from './packages/package.js'
 import { readPi } from './packages/pi.js'
 
-/** Manifests of which the first that is there decides, and who reads which. */
-const own: Record<string, readonly string[]> = {
+/** The manifests by which each format is recognised. */
+const MARKERS_BY_FORMAT: Record<string, readonly string[]> = {
   'Claude Code': ['.claude-plugin/plugin.json', '.claude-plugin/marketplace.json'],
   Codex: ['.codex-plugin/plugin.json'],
   Gemini: ['gemini-extension.json'],
   marketplace: ['.claude-plugin/marketplace.json'],
 }
-const markers = [...new Set(Object.values(own).flat())]
+const MARKERS = [...new Set(Object.values(MARKERS_BY_FORMAT).flat())]
 
-/** Reads a plugin made for another program. What its reader cannot stand is a fault of that plugin alone. */
+/** Reads a plugin made for another program. A fault of its reader counts for that plugin only. */
 const packages: PackageReader = (place) => {
   try {
     return readPackage(place)
   } catch (error) {
     const found = new Package('package', place)
-    found.invalid(`${place.root} cannot be used: ${(error as Error).message}.`, place.root)
+    found.reportInvalid(`${place.root} cannot be read: ${(error as Error).message}.`, place.root)
     return { format: found.format, manifests: [], diagnostics: found.diagnostics, usable: false }
   }
 }
@@ -35,7 +35,7 @@ type PackagePlace = Parameters<PackageReader>[0]
 
 interface Marker {
   path: string
-  /** The format of a package with such a document; `plugin` is its `plugin.json`. */
+  /** Returns the format of a package with such a document; `plugin` is its `plugin.json`. */
   formatOf(document: JsonObject, plugin: JsonObject | undefined): string | false
   read(found: Package, document: JsonObject, file: string): boolean
 }
@@ -43,8 +43,8 @@ interface Marker {
 const isAgentPlugin = ({ $schema }: JsonObject): boolean =>
   toText($schema ?? '').startsWith('https://agent-plugins.org/schemas/')
 
-/** In the order in which they decide. */
-const forms: readonly Marker[] = [
+/** Formats in the order in which they are tried. */
+const FORMATS: readonly Marker[] = [
   { path: 'plugin.json', formatOf: (plugin) => isAgentPlugin(plugin) && 'Agent Plugins', read: readAgentPlugin },
   { path: '.claude-plugin/plugin.json', formatOf: () => 'Claude Code', read: readClaudePlugin },
   { path: '.codex-plugin/plugin.json', formatOf: () => 'Codex', read: readClaudePlugin },
@@ -59,13 +59,13 @@ const forms: readonly Marker[] = [
   { path: 'package.json', formatOf: (code) => ('omp' in code ? 'omp' : 'pi' in code && 'pi'), read: readPi },
 ]
 
-/** The first marker that is there decides, even when it is invalid. */
+/** Reads a package by the first marker that exists, even if that is invalid. */
 function readPackage(place: PackagePlace): ReturnType<PackageReader> {
   if (place.file !== undefined) return readServerFile(place, place.file)
   const probe = new Package('package', place)
-  const plugin = probe.read('plugin.json')
-  for (const { path, formatOf, read } of forms) {
-    const document = path === 'plugin.json' ? plugin : probe.read(path)
+  const plugin = probe.readJson('plugin.json')
+  for (const { path, formatOf, read } of FORMATS) {
+    const document = path === 'plugin.json' ? plugin : probe.readJson(path)
     const format = document && formatOf(document, plugin)
     if (format) return readAs(format, place, (found) => read(found, document!, `${place.root}/${path}`))
   }
@@ -77,9 +77,9 @@ function readPackage(place: PackagePlace): ReturnType<PackageReader> {
 function readServerFile(place: PackagePlace, name: string): ReturnType<PackageReader> {
   const file = `${place.root}/${name}`
   const found = new Package('.mcp.json', place)
-  const document = found.read(name)
+  const document = found.readJson(name)
   if (document) readServers(found, document, file)
-  // Other programs read this place too: what is no file there is worth a remark, not a fault of every call.
+  // The path is shared with other programs: anything but a file is only worth a remark.
   const isFile = statSync(file, { throwIfNoEntry: false })?.isFile()
   const diagnostics = found.diagnostics.map((one) => (isFile ? one : { ...one, severity: 'info' as const }))
   return { format: found.format, manifests: found.manifests, diagnostics }
@@ -88,9 +88,11 @@ function readServerFile(place: PackagePlace, name: string): ReturnType<PackageRe
 function readAs(format: string, place: PackagePlace, read: (found: Package) => boolean): ReturnType<PackageReader> {
   const found = new Package(format, place)
   const usable = read(found)
-  const others = markers.filter((path) => !own[format]?.includes(path) && existsSync(join(place.root, path)))
-  if (usable && others.length > 0) found.alsoThere(others)
+  const others = MARKERS.filter(
+    (path) => !MARKERS_BY_FORMAT[format]?.includes(path) && existsSync(join(place.root, path)),
+  )
+  if (usable && others.length > 0) found.reportOtherManifests(others)
   const { manifests, diagnostics, native, skills } = found
-  return { format, manifests: usable ? manifests : [], diagnostics, usable, ...definedOnly({ native, skills }) }
+  return { format, manifests: usable ? manifests : [], diagnostics, usable, ...omitUndefined({ native, skills }) }
 }
 export default packages

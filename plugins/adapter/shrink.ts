@@ -14,8 +14,8 @@ type Edit = (text: string) => string
 /** Turns a compactor in data into a function that redacts and shortens texts and drops members. */
 const shrink: Adapter<Compactor> = (contribution) => {
   const declared = contribution.manifest['shrink'] as Shrink
-  const cover = covering(declared.redact ?? [], contribution.id)
-  const cut = shortening(declared)
+  const cover = createRedaction(declared.redact ?? [], contribution.id)
+  const cut = createTruncation(declared)
   return (result) => {
     if (!result.ok)
       return {
@@ -23,21 +23,21 @@ const shrink: Adapter<Compactor> = (contribution) => {
         error: {
           ...result.error,
           message: cover(result.error.message),
-          ...(result.error.details && { details: each(result.error.details, cover) }),
+          ...(result.error.details && { details: mapTexts(result.error.details, cover) }),
         },
       }
     const output = (declared.drop ?? []).reduce(
-      without,
-      each(result.output, (text) => cut(cover(text))),
+      dropMember,
+      mapTexts(result.output, (text) => cut(cover(text))),
     )
-    const shown = result.text === undefined ? {} : { text: within(cut(cover(result.text)), declared.max_text_bytes) }
+    const shown = result.text === undefined ? {} : { text: cutBytes(cut(cover(result.text)), declared.max_text_bytes) }
     return { ...result, output, ...shown } satisfies Result
   }
 }
 export default shrink
 
-/** Patterns are of linear time, whatever they are given. Throws VT_SCHEMA_PATTERN. */
-function covering(redact: NonNullable<Shrink['redact']>, id: string): Edit {
+/** Creates the redaction; every pattern runs in linear time. Throws VT_SCHEMA_PATTERN. */
+function createRedaction(redact: NonNullable<Shrink['redact']>, id: string): Edit {
   const edits = redact.map(({ pattern, replace = '…' }): Edit => {
     try {
       const compiled = RE2JS.compile(pattern)
@@ -50,12 +50,12 @@ function covering(redact: NonNullable<Shrink['redact']>, id: string): Edit {
   return (text) => edits.reduce((covered, edit) => edit(covered), text)
 }
 
-/** The first and the last lines, where there are more than both together. */
-function shortening({ head_lines, tail_lines }: Shrink): Edit {
+/** Creates the truncation to the first and last lines of longer texts. */
+function createTruncation({ head_lines, tail_lines }: Shrink): Edit {
   if (head_lines === undefined && tail_lines === undefined) return (text) => text
   const [head, tail] = [head_lines ?? 0, tail_lines ?? 0]
   return (text) => {
-    // The newline at the end ends the last line and begins no other.
+    // A newline at the end starts no further line.
     const end = text.endsWith('\n') ? '\n' : ''
     const lines = text.slice(0, text.length - end.length).split('\n')
     const left = lines.length - head - tail
@@ -65,7 +65,7 @@ function shortening({ head_lines, tail_lines }: Shrink): Edit {
   }
 }
 
-function within(text: string, bytes: number | undefined): string {
+function cutBytes(text: string, bytes: number | undefined): string {
   const all = Buffer.from(text)
   if (bytes === undefined || all.length <= bytes) return text
   let end = bytes
@@ -73,16 +73,16 @@ function within(text: string, bytes: number | undefined): string {
   return `${all.toString('utf8', 0, end)}\n[${all.length - end} bytes left out]`
 }
 
-function each<T>(value: T, edit: Edit): T
-function each(value: unknown, edit: Edit): unknown {
+function mapTexts<T>(value: T, edit: Edit): T
+function mapTexts(value: unknown, edit: Edit): unknown {
   if (typeof value === 'string') return edit(value)
-  if (Array.isArray(value)) return value.map((item) => each(item as unknown, edit))
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item as unknown, edit))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, each(item as unknown, edit)]))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapTexts(item as unknown, edit)]))
 }
 
-/** The document without what a JSON pointer names. */
-function without(document: JsonObject, pointer: string): JsonObject {
+/** Returns the document without the member at a JSON pointer. */
+function dropMember(document: JsonObject, pointer: string): JsonObject {
   const [name, ...rest] = pointer
     .split('/')
     .slice(1)
@@ -93,7 +93,7 @@ function without(document: JsonObject, pointer: string): JsonObject {
   if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return document
   return {
     ...document,
-    [name]: without(
+    [name]: dropMember(
       inner as JsonObject,
       `/${rest.map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1')).join('/')}`,
     ),

@@ -3,7 +3,7 @@ import type { Kernel } from '../../core/contract/index.js'
 import type { AgentOptions } from './agent_options.js'
 import {
   AgentError,
-  hintOf,
+  findHint,
   outcomeTable,
   type ChildStatus as Child,
   type Delta,
@@ -19,10 +19,10 @@ import { openThread as openOwnThread } from './open.js'
 import { createTaskMessage, type AgentTask } from './session/index.js'
 import type { Thread } from './thread.js'
 
-// What is published keeps its short names; inside, each name has one meaning in the whole project.
-export type { RunContext as Place } from './components/index.js'
+// The published names are short; internal names are unique in the project.
+export type { RunContext } from './components/index.js'
 export { AgentError }
-/** The same for surfaces, which look inside. @internal */
+/** Opens a thread for surfaces, which need its internals. @internal */
 export const openThread = openOwnThread
 export type { AgentOptions } from './agent_options.js'
 export type { AgentTask as Task, GivenImage } from './session/index.js'
@@ -64,7 +64,7 @@ export type {
   ThreadEvent,
   TokenBreakdown,
   Tracker,
-  TurnCounts as TurnLimits,
+  TurnCounts,
   Usage,
   Verification,
 } from './base/index.js'
@@ -75,52 +75,68 @@ export interface Agent {
   /** The model it began with, `<provider>/<model>`. */
   readonly model: string
   /**
-   * Gives the agent a task and waits until it is idle. Never rejects for what the model or a tool did; the outcome says it. Without
-   * a task it goes on with a turn that was interrupted, and with what is queued. One run at a time: a second one is refused with VT_SESSION_RUNNING.
+   * Gives the agent a task and waits until it is idle. Never rejects for failures of the model or a tool; the outcome
+   * reports them. Without a task the run resumes an interrupted turn and the queue. A second run at the same time is
+   * refused with VT_SESSION_RUNNING.
    */
   run(task?: string | AgentTask, how?: { signal?: AbortSignal }): Promise<RunOutcome>
   /**
-   * The same while somebody reads along: events and deltas in one order, from the first look on; what it returns in the end is the outcome.
-   * Who reads slowly holds nothing up; who leaves ends the run.
+   * Runs a task and yields events and deltas in one order; returns the outcome. A slow reader does not delay the run;
+   * a reader that stops ends it.
    */
   stream(
     task?: string | AgentTask,
     how?: { signal?: AbortSignal },
   ): AsyncGenerator<ThreadEvent | Delta, RunOutcome, void>
-  /** Shortens the conversation now, keeping above all what `focus` names; `false` when there is nothing to win. */
+  /** Shortens the conversation now, keeping above all what `focus` names; `false` if there is nothing to shorten. */
   compact(focus?: string, how?: { signal?: AbortSignal }): Promise<boolean>
   /** Queues an input for the next idle boundary; returns its id. Throws VT_LOOP_QUEUE_FULL, VT_SESSION_CLOSED. */
   followUp(text: string, id?: string): Promise<string>
-  /** Ends the turn under way, if there is one, and goes on with this, before all that waits; returns its id. Throws VT_LOOP_QUEUE_FULL. */
+  /**
+   * Ends the active turn, if any, and continues with this input before all pending ones; returns its id. Throws
+   * VT_LOOP_QUEUE_FULL.
+   */
   steer(text: string, id?: string): Promise<string>
-  /** Takes out of the queue all that waits, the oldest first. To be called while no turn is under way. */
+  /** Removes and returns all pending inputs of the queue, the oldest first. Call it only between turns. */
   takeBack(): Promise<string[]>
   /** The mode of the calls that are made from now on. */
   readonly mode: Mode
-  /** Chooses it for this session, also when that goes on later; returns what the kernel permits. Throws VT_CONFIG_INVALID. */
+  /**
+   * Sets the mode of this session, also after a resume; returns the mode that the kernel permits. Throws
+   * VT_CONFIG_INVALID.
+   */
   setMode(mode: Mode): Promise<Mode>
-  /** The steps of the task under way; `undefined` when there are none. */
+  /** The steps of the current task; `undefined` when there are none. */
   readonly tracker: Tracker | undefined
-  /** What the run goes on for until it is met; `undefined` when there is none. */
+  /** The goal that the run continues for; `undefined` when there is none. */
   readonly goal: string | undefined
-  /** Turns, cost and last verification since it was set; `undefined` when there is no goal. */
+  /** Turns, cost and last verification since the goal was set; `undefined` when there is no goal. */
   readonly goalProgress: GoalProgress | undefined
-  /** Sets a goal for this session, with commands that prove it; a second one takes its place, `undefined` clears it. Throws VT_CONFIG_INVALID. */
+  /**
+   * Sets or replaces the goal of this session, with commands that prove it; `undefined` clears it. Throws
+   * VT_CONFIG_INVALID.
+   */
   setGoal(text: string | undefined, verify?: readonly string[]): Promise<void>
-  /** What begins by itself while a person sits at the chat. */
+  /** Scheduled tasks of the session, active while a person uses the chat. */
   readonly tasks: SessionSchedule
   /** The agents that do or did parts of the work, in the order they began. */
   readonly children: readonly Child[]
   /** Holds before the next request to the model, until `resume`. */
   pause(): void
   resume(): void
-  /** Waits for all that is still being written; a second time it is over already, and `run` says so from then on. Rejects with VT_SESSION_WRITE where that could not be. */
+  /**
+   * Waits for pending writes and closes the agent; `run` then fails with VT_SESSION_CLOSED. Rejects with
+   * VT_SESSION_WRITE if a write fails.
+   */
   close(): Promise<void>
 }
 
-/** An agent on a kernel, which knows nothing of it. Throws AgentError VT_LLM_NO_MODEL, VT_LLM_AUTH, VT_LLM_UNPRICED, VT_CONFIG_INVALID, VT_SESSION_EXISTS; VtError VT_CONFIG_INVALID. */
+/**
+ * Creates an agent on a kernel; the kernel does not depend on it. Throws AgentError VT_LLM_NO_MODEL, VT_LLM_AUTH,
+ * VT_LLM_UNPRICED, VT_CONFIG_INVALID, VT_SESSION_EXISTS; VtError VT_CONFIG_INVALID.
+ */
 export async function createAgent(kernel: Kernel, options: AgentOptions = {}): Promise<Agent> {
-  // Those who write JavaScript learn from nobody else what is missing.
+  // JavaScript callers get no type error for a missing kernel.
   if (typeof (kernel as Partial<Kernel> | undefined)?.call !== 'function') {
     throw new AgentError('VT_CONFIG_INVALID', 'createAgent needs a kernel as its first argument.', {
       hint: 'createAgent(await createKernel({ workspace }), { model })',
@@ -128,23 +144,23 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
   }
   const { thread, close } = await openOwnThread(kernel, options)
   let closed: Promise<void> | undefined
-  /** What is asked of an agent that is closed fails like anything else, and touches nothing any more. */
+  /** Rejects calls of a closed agent. */
   const whileOpen = async <T>(use: () => Promise<T>): Promise<T> => {
-    if (closed) throw closedError(thread.session_id)
+    if (closed) throw createClosedError(thread.session_id)
     return use()
   }
-  const alone = oneAtATime(thread.session_id)
+  const alone = createRunLock(thread.session_id)
   const run: Agent['run'] = async (task, { signal = new AbortController().signal } = {}) => {
-    if (closed) return thread.refused(closedError(thread.session_id))
+    if (closed) return thread.refuseRun(createClosedError(thread.session_id))
     return alone(
       async () => {
         const input = await createTaskMessage(thread, task).catch((error: unknown) => asAgentError(error))
-        if (input instanceof AgentError) return thread.refused(input)
+        if (input instanceof AgentError) return thread.refuseRun(input)
         await thread.start()
         await thread.run(input, signal)
         return thread.finish()
       },
-      (refusal) => refusedRun(thread, refusal),
+      (refusal) => createRefusedOutcome(thread, refusal),
     )
   }
   return {
@@ -152,7 +168,7 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
     model: thread.connection.model.id,
     run,
     tasks: thread.tasks,
-    stream: (task, how) => readAlong(thread, (signal) => run(task, { signal }), how?.signal),
+    stream: (task, how) => streamRun(thread, (signal) => run(task, { signal }), how?.signal),
     compact: (focus, { signal = new AbortController().signal } = {}) =>
       whileOpen(() =>
         alone(async () => {
@@ -189,8 +205,8 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
   }
 }
 
-/** Does one thing at a time: while that is under way, another one is refused. */
-function oneAtATime(
+/** Creates a function that refuses a second use while the first is active. */
+function createRunLock(
   session_id: string,
 ): <T>(use: () => Promise<T>, refused?: (refusal: AgentError) => T) => Promise<T> {
   let busy = false
@@ -205,11 +221,11 @@ function oneAtATime(
   }
 }
 
-/** The outcome of a run that did not begin because another one is under way, of which it knows nothing. */
-function refusedRun({ kernel, session_id }: Thread, { code, message, extra }: AgentError): RunOutcome {
+/** Creates the outcome of a run that another active run prevents. */
+function createRefusedOutcome({ kernel, session_id }: Thread, { code, message, extra }: AgentError): RunOutcome {
   const { subtype, exit_code } = outcomeTable.failed
   const { usage, cost: total_cost_usd } = noCost
-  const error = { code, message, hint: extra.hint ?? hintOf(kernel, code) }
+  const error = { code, message, hint: extra.hint ?? findHint(kernel, code) }
   return {
     session_id,
     outcome_code: 'failed',
@@ -225,8 +241,8 @@ function refusedRun({ kernel, session_id }: Thread, { code, message, extra }: Ag
   }
 }
 
-/** What happens in a run, for one reader. */
-async function* readAlong(
+/** Yields the events and deltas of a run to one reader. */
+async function* streamRun(
   { events }: Thread,
   run: (signal: AbortSignal) => Promise<RunOutcome>,
   outer?: AbortSignal,
@@ -235,7 +251,7 @@ async function* readAlong(
   const left = new AbortController()
   const off = [events.add(reader.event), events.deltas.add(reader.delta)]
   const outcome = run(outer ? AbortSignal.any([outer, left.signal]) : left.signal).finally(() => reader.end())
-  // Who reads hears of a failure at the end.
+  // The failure is thrown to the reader at the end.
   outcome.catch(() => {})
   try {
     yield* reader
@@ -252,5 +268,5 @@ function asAgentError(error: unknown): AgentError {
   throw error
 }
 
-const closedError = (id: string): AgentError =>
+const createClosedError = (id: string): AgentError =>
   new AgentError('VT_SESSION_CLOSED', `The agent of the session ${id} is closed.`)

@@ -1,13 +1,13 @@
 import { resolve } from 'node:path'
-import { definedOnly } from '../../core/shapes/index.js'
+import { omitUndefined } from '../../core/shapes/index.js'
 import type { Kernel } from '../../core/contract/index.js'
 import { openWorkspace, type Workspace } from '../../core/workspace/index.js'
-import { callsFolder } from '../lib/state/index.js'
+import { CALLS_FOLDER } from '../lib/state/index.js'
 import type { AgentOptions } from './agent_options.js'
-import { AgentError, agentSettings, idMaker, type AgentProviders } from './base/index.js'
-import { chooseComponents, componentsFor } from './components/index.js'
+import { AgentError, resolveAgentSettings, createIdMaker, type AgentProviders } from './base/index.js'
+import { chooseComponents, rebindComponents } from './components/index.js'
 import { partOrigin, settleParts, type ChildThread, type OpenChild } from './delegation/index.js'
-import { atItsPace, copyTo } from './events/index.js'
+import { createPacedSink, createFileSink } from './events/index.js'
 import { checkPrice } from './ledger/index.js'
 import { connect } from './model/index.js'
 import { deriveRecords } from './records/index.js'
@@ -29,13 +29,13 @@ import {
 import { Thread } from './thread.js'
 import { threadTable, type ThreadOptions } from './thread_state.js'
 
-/** The id of a session that is yet to be. Throws VT_SESSION_EXISTS and, for one that is none, VT_CONFIG_INVALID. */
-async function freeId(workspace: Workspace, id: string): Promise<string> {
+/** Returns the id of a new session. Throws VT_SESSION_EXISTS and, for an invalid id, VT_CONFIG_INVALID. */
+async function requireFreeId(workspace: Workspace, id: string): Promise<string> {
   if (!/^ses_./.test(id) || !isValidSessionId(id))
-    throw new AgentError('VT_CONFIG_INVALID', `'${id}' is no id of a session.`, {
-      hint: 'Such an id is ses_ and letters, digits, - or _ behind it.',
+    throw new AgentError('VT_CONFIG_INVALID', `Invalid session id '${id}'.`, {
+      hint: 'Use ses_ followed by letters, digits, - or _.',
     })
-  if (await workspace.stat(`${callsFolder}/${id}`))
+  if (await workspace.stat(`${CALLS_FOLDER}/${id}`))
     throw new AgentError('VT_SESSION_EXISTS', `There is a session '${id}' already.`)
   return id
 }
@@ -43,16 +43,16 @@ async function freeId(workspace: Workspace, id: string): Promise<string> {
 /** Opens the thread of an agent. Throws as `createAgent` does. */
 export async function openThread(kernel: Kernel, options: AgentOptions): Promise<OpenedThread> {
   const { surface = 'agent', tools: with_tools = true, limits, only, verify, onEvent, onDelta } = options
-  const settings = agentSettings(kernel)
+  const settings = resolveAgentSettings(kernel)
   const { providers, connection } = await connectModel(kernel, options, settings.agent.model)
-  const newId = idMaker(providers.clock, providers.random)
+  const newId = createIdMaker(providers.clock, providers.random)
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const { session_id, start_reason } = await chooseSession(workspace, options, () => newId('ses'), providers)
     const must_exist = start_reason !== 'startup'
     const before = providers.session.kept ? undefined : await listSessionFolders(workspace)
     const store = await providers.session.open(workspace, session_id, { must_exist })
-    const restored = must_exist ? await restoreFrom(store, session_id) : undefined
+    const restored = must_exist ? await restoreSession(store, session_id) : undefined
     if (providers.session.kept && start_reason !== 'resume') await noteSession(session_id, workspace)
     const manifest = restored && parseManifest((await store.read('manifest.json')) ?? '')
     const thread = new Thread({
@@ -64,7 +64,7 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
       session_id,
       thread_id: restored?.unfinished.thread_id ?? newId('th'),
       surface,
-      ...definedOnly({ limits, only, restored, manifest }),
+      ...omitUndefined({ limits, only, restored, manifest }),
       ...(verify && { finish: { verify } }),
       start_reason,
       with_tools,
@@ -72,11 +72,11 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
     })
     thread.events.add(providers.logging.open(store))
     addRecords(thread, createRecordPlace(workspace, store, session_id))
-    if (restored) await goOn(thread, restored)
+    if (restored) await resumeThread(thread, restored)
     if (onEvent) thread.events.add(onEvent)
-    if (onDelta) thread.events.deltas.add(atItsPace(onDelta))
+    if (onDelta) thread.events.deltas.add(createPacedSink(onDelta))
     const leave = async () => {
-      if (!must_exist) await makeRoom(thread)
+      if (!must_exist) await removeOldSessions(thread)
       if (before) await forgetSession(workspace, session_id, before)
     }
     return {
@@ -93,7 +93,7 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
   }
 }
 
-async function restoreFrom(store: ThreadOptions['store'], session_id: string) {
+async function restoreSession(store: ThreadOptions['store'], session_id: string) {
   try {
     return await restore(store, session_id, threadTable)
   } catch (error) {
@@ -105,11 +105,11 @@ async function restoreFrom(store: ThreadOptions['store'], session_id: string) {
 function addRecords({ kernel, providers, settings, events }: Thread, place: Parameters<typeof deriveRecords>[0]): void {
   const { event_log_path: log } = settings.harness
   if (providers.session.kept) events.add(deriveRecords(place, settings))
-  if (log !== undefined) events.add(copyTo(resolve(kernel.workspace, log)))
+  if (log !== undefined) events.add(createFileSink(resolve(kernel.workspace, log)))
 }
 
-/** Removes old sessions; a failure of that does not fail a run. */
-async function makeRoom({ workspace, settings, providers, session_id }: Thread): Promise<void> {
+/** Removes old sessions; a failure does not fail the run. */
+async function removeOldSessions({ workspace, settings, providers, session_id }: Thread): Promise<void> {
   if (!providers.session.kept) return
   await tidy(workspace, settings, { now: providers.clock.now(), current: session_id }).catch(() => [])
 }
@@ -117,10 +117,10 @@ async function makeRoom({ workspace, settings, providers, session_id }: Thread):
 /** Chooses the parts of an agent and connects its model. */
 async function connectModel(kernel: Kernel, options: AgentOptions, usual: string | undefined) {
   const { env = process.env, io, quiet = false } = options
-  const place = { kernel, env, quiet, ...definedOnly({ io }) }
+  const place = { kernel, env, quiet, ...omitUndefined({ io }) }
   const providers = await chooseComponents(place, options.context, options.providers)
   const connection = await connect(kernel, options.model ?? env['VTCODE_MODEL'] ?? usual, providers)
-  checkPrice(connection.model, agentSettings(kernel, options.limits).harness)
+  checkPrice(connection.model, resolveAgentSettings(kernel, options.limits).harness)
   return { providers, connection }
 }
 
@@ -136,7 +136,7 @@ async function chooseSession(
   const from = options.resume === 'last' ? await findLastSession(workspace) : options.resume
   if (from !== undefined) await requireOwnSession(workspace, from)
   if (from !== undefined && !options.fork) return { session_id: from, start_reason: 'resume' }
-  const session_id = await freeId(workspace, options.session_id ?? makeId())
+  const session_id = await requireFreeId(workspace, options.session_id ?? makeId())
   if (from === undefined || !options.fork) return { session_id, start_reason: 'startup' }
   await fork(workspace, from, session_id, options.fork, { clock, table: threadTable })
   return { session_id, start_reason: 'fork' }
@@ -148,8 +148,8 @@ interface OpenedThread {
 }
 
 /**
- * Opens the thread of a part of somebody's work: a session of its own, with the parts of the parent that decide what may happen, on the same
- * kernel or, for work on a copy of the files, on one of its own there. The session lies with that of the parent.
+ * Opens a thread for delegated work: a session of its own, stored with that of the parent, under the parent's
+ * policies. Uses the parent's kernel or, for a copy of the files, a kernel there.
  */
 const openChild: OpenChild = async (parent, plan) => {
   const { settings, kernel: above } = parent
@@ -165,7 +165,7 @@ const openChild: OpenChild = async (parent, plan) => {
   }
   try {
     const providers: AgentProviders = {
-      ...(tree ? await componentsFor(parent.providers, kernel) : parent.providers),
+      ...(tree ? await rebindComponents(parent.providers, kernel) : parent.providers),
       approval: approve ? { approve } : parent.providers.approval.deferred ? { deferred: true } : {},
     }
     const connection =
@@ -174,8 +174,8 @@ const openChild: OpenChild = async (parent, plan) => {
         : await connect(above, plan.model, providers)
     const { max_budget_usd } = settings.harness
     checkPrice(connection.model, settings.harness)
-    const store = await providers.session.open(workspaces[0]!, session_id, { must_exist: plan.goes_on })
-    const restored = plan.goes_on ? await restoreFrom(store, session_id) : undefined
+    const store = await providers.session.open(workspaces[0]!, session_id, { must_exist: plan.resumes })
+    const restored = plan.resumes ? await restoreSession(store, session_id) : undefined
     const thread = new Thread({
       kernel,
       workspace: workspaces.at(-1)!,
@@ -190,28 +190,28 @@ const openChild: OpenChild = async (parent, plan) => {
       start_reason: 'part',
       open_child: openChild,
       ...(max_budget_usd !== undefined && { limits: { max_budget_usd } }),
-      ...definedOnly({ restored }),
+      ...omitUndefined({ restored }),
       manifest: createPartManifest(parent, plan),
       child: { plan, costs: parent.costs },
     })
     thread.events.add(providers.logging.open(store, plan.agent.name))
-    if (restored) await goOn(thread, restored)
-    // Whoever opens its session by its id has no copy of the files, so that it only reads there.
+    if (restored) await resumeThread(thread, restored)
+    // A later opening by id has no copy of the files, so that it may only read.
     await thread.commit({
       kind: 'rights',
       only: tree ? { ...rights.only, writes: [] } : rights.only,
       depth: plan.depth,
     })
     await thread.commit({ kind: 'mode', mode: rights.mode, by: 'parent' })
-    return partOf(thread, () => thread.close().finally(close))
+    return toChildThread(thread, () => thread.close().finally(close))
   } catch (error) {
     await close()
     throw error
   }
 }
 
-/** What a thread is to the one whose work it does. */
-const partOf = (thread: Thread, close: () => Promise<void>): ChildThread => ({
+/** Wraps a thread for the parent that delegated the work. */
+const toChildThread = (thread: Thread, close: () => Promise<void>): ChildThread => ({
   async run(text, signal) {
     await thread.start()
     await thread.run({ role: 'user', parts: [{ type: 'text', text }], origin: partOrigin }, signal)
@@ -221,7 +221,7 @@ const partOf = (thread: Thread, close: () => Promise<void>): ChildThread => ({
   get report() {
     return thread.delegation.ownReport
   },
-  get said() {
+  get last_text() {
     return lastText(thread.state.messages)
   },
   get changed_files() {
@@ -233,8 +233,8 @@ const partOf = (thread: Thread, close: () => Promise<void>): ChildThread => ({
   close,
 })
 
-/** Ends what the last process left half done, and takes over what waits. */
-async function goOn(
+/** Completes unfinished work of the last process and loads the queue. */
+async function resumeThread(
   thread: Thread,
   { records, unfinished }: Pick<Restored<object>, 'records' | 'unfinished'>,
 ): Promise<void> {
@@ -244,7 +244,7 @@ async function goOn(
   await closeUnfinished(thread, unfinished)
   await settleParts(thread, records)
   await thread.queue.load(thread.state.applied)
-  // Whoever goes on and names a mode has the last word.
+  // A mode named at resume takes precedence.
   const named = kernel.inspection.origins().some(({ path, layer }) => path === 'policy.mode' && layer === 'call')
   if (named && thread.state.mode !== undefined) await thread.setMode(kernel.inspection.resolveMode())
 }

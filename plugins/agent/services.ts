@@ -5,7 +5,7 @@ import {
   type Mode,
   type OpenConversation,
   type Result,
-  type RightsLeft,
+  type RightsScope,
 } from '../../core/shapes/index.js'
 import type { Kernel } from '../../core/contract/index.js'
 import { compile } from '../../core/schema/index.js'
@@ -13,17 +13,17 @@ import type { Delegation } from './delegation/index.js'
 import type { Finish } from './finish/index.js'
 import type { SessionTasks } from './schedule/index.js'
 
-/** A conversation, as far as its services need it. */
+/** The parts of a conversation that its services need. */
 interface ServedConversation {
   readonly kernel: Kernel
   readonly mode: Mode
-  readonly only: RightsLeft | undefined
+  readonly only: RightsScope | undefined
   readonly completion: Finish
   readonly tasks: SessionTasks
   readonly delegation: Delegation
 }
 
-/** The call of an action, as far as the action depends on it. */
+/** The parts of a call that its action needs. */
 interface CallScope {
   signal: AbortSignal
   ask: Parameters<OpenConversation>[0]['ask']
@@ -31,7 +31,7 @@ interface CallScope {
 }
 type Action = (thread: ServedConversation, input: any, call: CallScope) => Result | Promise<Result>
 
-/** What each service does, by the slot whose input schema its input has to fit. */
+/** The actions of each service, with the slot whose schema checks their input. */
 const actions: Record<string, Record<string, { slot: string; perform: Action }>> = {
   tracker: {
     create: { slot: 'task_tracker/create', perform: ({ completion }, input) => completion.create(input) },
@@ -75,19 +75,25 @@ const actions: Record<string, Record<string, { slot: string; perform: Action }>>
   },
 }
 
-/** The services of a conversation for one of its calls. A plugin gets functions over data, and no way to the conversation itself. */
+/**
+ * Creates the services of a conversation for one call. Plugins get functions over data, never the conversation
+ * itself.
+ */
 export const createServices =
   (thread: ServedConversation, call_id: string | undefined): OpenConversation =>
   (call) =>
     createConversation(async (service, action, given) => {
       const { slot, perform } = actions[service]![action]!
       const input = await checkInput(thread, slot, given)
-      // The policies judged the call itself; what its handler does through another action, they judge here.
+      // The policies judged only the call itself; actions of other slots are judged here.
       if (slot !== call.slot) await requireAllowed(thread, slot, input)
       return perform(thread, input, { ...call, call_id })
     })
 
-/** Returns a copy of an input that fits its slot. Throws VT_INPUT_INVALID, and VT_AGENT_NONE where no plugin serves the slot. */
+/**
+ * Returns a copy of an input that fits its slot. Throws VT_INPUT_INVALID, and VT_AGENT_NONE where no plugin serves
+ * the slot.
+ */
 async function checkInput({ kernel }: ServedConversation, slot: string, given: JsonObject): Promise<JsonObject> {
   const input = JSON.parse(JSON.stringify(given ?? {})) as JsonObject
   const found = await kernel.resolve(slot, {})

@@ -1,17 +1,17 @@
-import type { Mode, Result, RightsLeft, ToolInfo } from '../../core/shapes/index.js'
+import type { Mode, Result, RightsScope, ToolInfo } from '../../core/shapes/index.js'
 import { version } from '../../core/system/index.js'
 import { redact } from '../../core/text/index.js'
-import { modes } from '../../core/config/index.js'
+import { MODES } from '../../core/config/index.js'
 import type { Kernel } from '../../core/contract/index.js'
 import type { OpenWorkspace } from '../../core/workspace/index.js'
 import { FileSnapshots } from '../lib/snapshots/index.js'
 import {
   AgentError,
-  hintOf,
-  idMaker,
+  findHint,
+  createIdMaker,
   LoopDetector,
   outcomeTable,
-  waitsForDisk,
+  shouldAwaitDisk,
   type AgentProviders,
   type AgentSettings,
   type Fact,
@@ -23,20 +23,20 @@ import {
   type Subtype,
   type TaskMemory,
   type ThreadItem,
-  type Told,
+  type ReminderKind,
 } from './base/index.js'
 import { ContextWindow, Segments } from './context/index.js'
-import { bothRights, Delegation } from './delegation/index.js'
+import { intersectRights, Delegation } from './delegation/index.js'
 import { Events } from './events/index.js'
 import { Finish } from './finish/index.js'
 import { CostLedger } from './ledger/index.js'
 import {
   Approvals,
-  deferredFor,
+  createDeferredApprovals,
   LifecycleHooks,
   ModelRequests,
   runTurn,
-  withHandoff,
+  writeAndNameHandoff,
   type LoopConversation,
   type TurnEnd,
 } from './loop/index.js'
@@ -45,7 +45,7 @@ import { SessionTasks } from './schedule/index.js'
 import { abandonTurn, type Restored } from './history/index.js'
 import { formatRecord, ManifestWriter, messageText, Queue, type HowCalled } from './session/index.js'
 import { createServices } from './services.js'
-import { settingsOf, threadTable, type ThreadOptions, type ThreadState } from './thread_state.js'
+import { resolveThreadSettings, threadTable, type ThreadOptions, type ThreadState } from './thread_state.js'
 
 /** One conversation with all of its parts. Everything that lasts goes through `commit` and `events`. */
 export class Thread implements LoopConversation {
@@ -55,7 +55,7 @@ export class Thread implements LoopConversation {
   readonly session_id: string
   readonly thread_id: string
   readonly surface: string
-  readonly only: RightsLeft | undefined
+  readonly only: RightsScope | undefined
   readonly settings: AgentSettings
   readonly events: Events
   readonly queue: Queue
@@ -70,7 +70,7 @@ export class Thread implements LoopConversation {
   readonly delegation: Delegation
   readonly costs: CostLedger
   readonly snapshots: FileSnapshots
-  readonly newId: ReturnType<typeof idMaker>
+  readonly newId: ReturnType<typeof createIdMaker>
   connection: ModelConnection
   corrections = 0
   private resumed: Restored<ThreadState> | undefined
@@ -78,7 +78,7 @@ export class Thread implements LoopConversation {
   private written: number
   private tail: Promise<void> = Promise.resolve()
   private readonly manifestWriter: ManifestWriter
-  /** Ends the turn that is open, and no more than that. */
+  /** Ends only the open turn. */
   private turn: AbortController | undefined
   private turns = 0
   private began = 0
@@ -95,31 +95,35 @@ export class Thread implements LoopConversation {
     this.store = options.store
     this.manifestWriter = new ManifestWriter(this, options.manifest)
     this.context = new ContextWindow(this, new Segments(this, options.with_tools))
-    this.settings = settingsOf(options)
-    this.newId = idMaker(options.providers.clock, options.providers.random)
+    this.settings = resolveThreadSettings(options)
+    this.newId = createIdMaker(options.providers.clock, options.providers.random)
     this.events = new Events(options.thread_id, options.providers.clock, options.restored?.unfinished.seq)
     this.lifecycle = new LifecycleHooks(this, options.start_reason)
     this.approvals = new Approvals(
       this.events,
       options.providers,
-      (message) => this.lifecycle.waiting(message),
-      deferredFor(this, options.child?.plan.asker),
+      (message) => this.lifecycle.notifyWaiting(message),
+      createDeferredApprovals(this, options.child?.plan.asker),
     )
     this.snapshots = new FileSnapshots(options.workspace, options.session_id)
     this.queue = new Queue(options.store, options.providers.clock, options.providers.random)
     this.state = options.restored?.state ?? threadTable.begin()
-    // A session that does a part of another one's work keeps to what that left it, whoever opens it.
-    this.only = options.child ? options.only : bothRights(options.kernel, this.state.part?.only, options.only)
+    // A session of delegated work keeps its limits, even when opened directly.
+    this.only = options.child ? options.only : intersectRights(options.kernel, this.state.part?.only, options.only)
     this.resumed = options.restored
     this.costs = new CostLedger(this.state.cost ?? 0, options.child?.costs)
     this.delegation = new Delegation(this, options.open_child, options.child?.plan)
-    this.completion = new Finish(this, { ...options.finish, beside: this.delegation }, options.restored !== undefined)
+    this.completion = new Finish(
+      this,
+      { ...options.finish, delegated: this.delegation },
+      options.restored !== undefined,
+    )
     this.written = options.restored?.records.length ?? 0
   }
 
   readonly tools = (how: { lean?: boolean } = {}): ToolInfo[] =>
-    this.delegation.withoutOthers(
-      this.tasks.offered(
+    this.delegation.filterTools(
+      this.tasks.filterTools(
         this.kernel.tools({
           ...how,
           audience: 'agent',
@@ -129,8 +133,8 @@ export class Thread implements LoopConversation {
       ),
     )
 
-  readonly standing = async (): Promise<string> =>
-    [this.delegation.charge, await this.completion.standing()].filter((text) => text !== '').join('\n\n')
+  readonly describeTask = async (): Promise<string> =>
+    [this.delegation.assignment, await this.completion.describeTask()].filter((text) => text !== '').join('\n\n')
 
   async perform(name: string, input: unknown, { call_id, prepared, ...how }: HowCalled): Promise<Result> {
     const { providers, session_id: session, surface, mode, only } = this
@@ -155,20 +159,20 @@ export class Thread implements LoopConversation {
 
   /** Returns the mode in force, at most what the kernel permits. Throws VT_CONFIG_INVALID. */
   async setMode(mode: Mode): Promise<Mode> {
-    if (!modes.includes(mode))
+    if (!MODES.includes(mode))
       throw new AgentError('VT_CONFIG_INVALID', `Unknown mode '${String(mode).slice(0, 40)}'.`, {
-        hint: `The modes are ${modes.join(', ')}.`,
+        hint: `The modes are ${MODES.join(', ')}.`,
       })
-    // The kernel may permit more later.
+    // The kernel may permit a wider mode later.
     await this.commit({ kind: 'mode', mode: this.kernel.inspection.resolveMode(mode), by: 'person' })
     return this.mode
   }
 
-  /** Opens the run: from here on events are emitted. */
+  /** Starts the run and its events. */
   async start(): Promise<void> {
     const { session_id, connection, kernel } = this
     this.costs.begin()
-    this.delegation.begins()
+    this.delegation.startRun()
     this.turns = 0
     this.corrections = 0
     this.began = this.providers.clock.now()
@@ -187,8 +191,8 @@ export class Thread implements LoopConversation {
   }
 
   /**
-   * Writes a fact to the journal, then applies it. It survives the death of the process; only what has to be on disk before something else may
-   * happen waits for the disk, everything else comes with the next wait: that of a turn's end at the latest.
+   * Writes a fact to the journal, then applies it. The fact survives the death of the process. Facts that must be
+   * durable wait for the disk; others are synced at the next wait, at the latest at the end of the turn.
    */
   commit(fact: Fact): Promise<void> {
     const turn = fact.kind === 'turn_start' ? this.state.turn + 1 : this.state.turn
@@ -199,57 +203,55 @@ export class Thread implements LoopConversation {
       new Date(this.providers.clock.now()).toISOString(),
       this.store.mark,
     )
-    // A fact that no line can hold takes no number: the journal has no gap.
+    // A fact that exceeds a line gets no number: the journal has no gap.
     this.written += 1
-    this.context.changed(fact)
+    this.context.handleFact(fact)
     this.tail = this.tail.then(async () => {
       await this.store.append('messages.jsonl', line)
       const { effects } =
         'effects' in fact ? fact : ('call_id' in fact && this.state.started.get(fact.call_id)) || { effects: [] }
-      if (waitsForDisk(fact, effects)) await this.store.sync('messages.jsonl')
+      if (shouldAwaitDisk(fact, effects)) await this.store.sync('messages.jsonl')
       threadTable.apply(this.state, fact, turn)
       await this.lifecycle.record(fact)
     })
     return this.tail
   }
 
-  async inject(text: string, origin: 'harness' | 'instructions' = 'harness', tells?: Told): Promise<void> {
+  async inject(text: string, origin: 'harness' | 'instructions' = 'harness', tells?: ReminderKind): Promise<void> {
     await this.commit({
       kind: 'message',
       message: { role: 'user', parts: [{ type: 'text', text }], origin },
       ...(tells && { tells }),
     })
-    await this.events.say({ id: this.newId('it'), type: 'user_message', text, origin })
+    await this.events.emitItem({ id: this.newId('it'), type: 'user_message', text, origin })
   }
-  readonly remembered = (): TaskMemory => threadTable.collectMemory(this.state)
-  /** Tells a person something that ends nothing. */
+  readonly collectMemory = (): TaskMemory => threadTable.collectMemory(this.state)
+  /** Shows a notice to the person without ending anything. */
   remark(code: string, message: string): Promise<void> {
-    return this.events.say({ id: this.newId('it'), type: 'error', message, code })
+    return this.events.emitItem({ id: this.newId('it'), type: 'error', message, code })
   }
   harness(
     event: HarnessEvent,
     fields: Omit<ThreadItem & { type: 'harness' }, 'id' | 'type' | 'event'> = {},
   ): Promise<void> {
-    return this.events.say({ id: this.newId('it'), type: 'harness', event, ...fields })
+    return this.events.emitItem({ id: this.newId('it'), type: 'harness', event, ...fields })
   }
 
-  /** Turn after turn until nothing waits: first `input`, then what was queued, one at a time. */
+  /** Runs turns until nothing is pending: first `input`, then the queue, one at a time. */
   async run(input: Msg | undefined, signal: AbortSignal): Promise<TurnEnd> {
     if (this.resumed)
       await this.harness(
         'resumed',
-        this.resumed.torn
-          ? { message: 'The last line of the journal was not finished; it counts as never written.' }
-          : {},
+        this.resumed.torn ? { message: 'The last line of the journal is incomplete and is ignored.' } : {},
       )
     this.resumed = undefined
     await this.lifecycle.begin(signal)
-    // A new task does not continue what was interrupted.
+    // A new task abandons the interrupted turn.
     if (input && this.state.open) await abandonTurn(this)
-    let next: Msg | undefined = input ?? (this.state.open ? undefined : await this.upNext(signal))
+    let next: Msg | undefined = input ?? (this.state.open ? undefined : await this.findNextInput(signal))
     while (next || this.state.open) {
-      const refusal = this.refuseTurn(next) ?? (next && (await this.blocked(next, signal)))
-      if (refusal) return (this.last = await withHandoff(this, refusal))
+      const refusal = this.refuseTurn(next) ?? (next && (await this.refusePrompt(next, signal)))
+      if (refusal) return (this.last = await writeAndNameHandoff(this, refusal))
       this.turn = new AbortController()
       await this.completion.beginTurn()
       this.last = await runTurn(this, next, AbortSignal.any([signal, this.turn.signal]))
@@ -260,10 +262,10 @@ export class Thread implements LoopConversation {
         await this.store.sync('messages.jsonl').then(() => this.queue.markApplied(next!.intent_id!))
       const steered = this.turn.signal.aborted && !signal.aborted
       if (this.last.outcome !== 'success' && !steered) break
-      next = await this.upNext(signal)
+      next = await this.findNextInput(signal)
       if (!next && signal.aborted && this.delegation.busy) this.last = { ...this.last, outcome: 'cancelled' }
       if (!next) break
-      // The idle boundary: what the turn leaves is on disk before anything else begins.
+      // Idle boundary: the turn is on disk before anything else begins.
       this.manifestWriter.save('idle')
       await this.store.sync()
     }
@@ -272,7 +274,7 @@ export class Thread implements LoopConversation {
   }
 
   /** Returns the next input: of people, of schedules, of the harness, of agents, in this order. */
-  private async upNext(signal: AbortSignal): Promise<Msg | undefined> {
+  private async findNextInput(signal: AbortSignal): Promise<Msg | undefined> {
     const { continuation } = this.state
     const waiting =
       (await this.queue.next()) ??
@@ -286,7 +288,7 @@ export class Thread implements LoopConversation {
   /** Ends the open turn; `text` is the next input, before all that wait. */
   async steer(text: string, id?: string): Promise<string> {
     const queued = await this.queue.add(text, { first: true, ...(id !== undefined && { id }) })
-    this.turn?.abort(new Error('The user has something else to say.'))
+    this.turn?.abort(new Error('The user sent another input.'))
     return queued
   }
 
@@ -310,10 +312,10 @@ export class Thread implements LoopConversation {
     return undefined
   }
 
-  /** An input that a hook refuses leaves no trace in the conversation and is taken off the queue. */
-  private async blocked(input: Msg, signal: AbortSignal): Promise<TurnEnd | undefined> {
+  /** Asks the hooks; a refused input leaves no trace in the conversation and is removed from the queue. */
+  private async refusePrompt(input: Msg, signal: AbortSignal): Promise<TurnEnd | undefined> {
     if (input.origin === 'harness') return undefined
-    const reason = await this.lifecycle.prompt(messageText(input), signal)
+    const reason = await this.lifecycle.checkPrompt(messageText(input), signal)
     if (reason === undefined) return undefined
     if (input.intent_id !== undefined) await this.queue.markApplied(input.intent_id)
     return {
@@ -325,7 +327,7 @@ export class Thread implements LoopConversation {
 
   /** Emits the end of the run as its last event; the run fails if it cannot be written. */
   async finish(): Promise<RunOutcome> {
-    await this.delegation.ends()
+    await this.delegation.endRun()
     const { outcome } = this.last
     const refused = this.state.not_applied.some(({ code }) => code.startsWith('VT_POLICY_'))
     const code = this.completion.outcome(outcome === 'success' && refused ? 'escalated' : outcome)
@@ -335,53 +337,53 @@ export class Thread implements LoopConversation {
       await this.events.emit({
         type: 'thread.completed',
         outcome_code: code,
-        ...this.known(outcomeTable[code].subtype),
+        ...this.toCommonFields(outcomeTable[code].subtype),
         num_steps: this.state.steps,
         ...this.completion.proof,
-        ...this.notApplied(),
+        ...this.getNotApplied(),
         ...(text !== '' && { result: text }),
         ...(failure && { stop_reason: failure.code }),
       })
-      return this.outcomeOf(code)
+      return this.createOutcome(code)
     } catch (error) {
       if (!(error instanceof AgentError)) throw error
       this.last = { outcome: 'failed', text: '', failure: error }
-      return this.outcomeOf('failed')
+      return this.createOutcome('failed')
     }
   }
 
-  /** The outcome of a run that cannot begin. */
-  refused(failure: AgentError): RunOutcome {
+  /** Returns the outcome of a run that cannot begin. */
+  refuseRun(failure: AgentError): RunOutcome {
     this.costs.begin()
     this.turns = 0
     this.last = { outcome: 'failed', text: '', failure }
-    return this.outcomeOf('failed')
+    return this.createOutcome('failed')
   }
 
-  private outcomeOf(code: OutcomeCode): RunOutcome {
+  private createOutcome(code: OutcomeCode): RunOutcome {
     const { text, failure } = this.last
     const { subtype, exit_code } = outcomeTable[code]
     const error = failure && {
       code: failure.code,
       message: failure.message,
-      hint: failure.extra.hint ?? hintOf(this.kernel, failure.code),
+      hint: failure.extra.hint ?? findHint(this.kernel, failure.code),
     }
     return redact({
       outcome_code: code,
       exit_code,
       text,
-      ...this.known(subtype),
+      ...this.toCommonFields(subtype),
       num_requests: this.costs.requests,
       ...this.completion.proof,
-      ...this.notApplied(),
+      ...this.getNotApplied(),
       ...(error && { error }),
     })
   }
-  private notApplied(): Pick<RunOutcome, 'not_applied'> {
+  private getNotApplied(): Pick<RunOutcome, 'not_applied'> {
     const { not_applied } = this.state
     return not_applied.length > 0 ? { not_applied } : {}
   }
-  private known(
+  private toCommonFields(
     subtype: Subtype,
   ): Pick<RunOutcome, 'session_id' | 'subtype' | 'usage' | 'total_cost_usd' | 'num_turns'> {
     return {
@@ -395,7 +397,7 @@ export class Thread implements LoopConversation {
 
   /** Waits for pending writes and releases the session. Throws VT_SESSION_WRITE if a write fails. */
   async close(): Promise<void> {
-    await Promise.allSettled([this.delegation.ends().then(() => this.delegation.left()), this.tail])
+    await Promise.allSettled([this.delegation.endRun().then(() => this.delegation.leave()), this.tail])
     const { outcome } = this.last
     this.manifestWriter.complete()
     await Promise.allSettled([this.manifestWriter.waitForWrites()])

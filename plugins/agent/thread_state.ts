@@ -1,8 +1,14 @@
-import type { RightsLeft } from '../../core/shapes/index.js'
+import type { RightsScope } from '../../core/shapes/index.js'
 import type { Kernel } from '../../core/contract/index.js'
 import type { OpenWorkspace } from '../../core/workspace/index.js'
-import { agentSettings, type AgentProviders, type AgentSettings, type RunLimits, type Store } from './base/index.js'
-import { delegating, type ChildPlan, type DelegationState, type OpenChild } from './delegation/index.js'
+import {
+  resolveAgentSettings,
+  type AgentProviders,
+  type AgentSettings,
+  type RunLimits,
+  type Store,
+} from './base/index.js'
+import { delegationPart, type ChildPlan, type DelegationState, type OpenChild } from './delegation/index.js'
 import { finishPart, type FinishState } from './task/index.js'
 import { type FinishOptions } from './finish/index.js'
 import type { CostLedger } from './ledger/index.js'
@@ -13,12 +19,12 @@ import { conversationTable, type ConversationState, type SessionManifest, type S
 import { type Restored } from './history/index.js'
 
 export type ThreadState = ConversationState & RefusedChanges & FinishState & ScheduledState & DelegationState
-/** What the facts of all rooms make of a session. */
+/** The state of a session, from the facts of all rooms. */
 export const threadTable: StateTable<ThreadState> = conversationTable
   .with(refusedChanges)
   .with(finishPart)
   .with(scheduling)
-  .with(delegating)
+  .with(delegationPart)
 
 export interface ThreadOptions {
   kernel: Kernel
@@ -28,32 +34,32 @@ export interface ThreadOptions {
   connection: ModelConnection
   session_id: string
   thread_id: string
-  /** Face the calls come through, for the record. */
+  /** The surface of the calls, for the record. */
   surface: string
   limits?: RunLimits
-  /** What is left of the rights of its calls. */
-  only?: RightsLeft
+  /** The limits of the rights of all calls. */
+  only?: RightsScope
   finish?: FinishOptions
   with_tools: boolean
-  /** What the session was before. */
+  /** The restored state of a resumed session. */
   restored?: Restored<ThreadState>
   start_reason: StartReason
   manifest?: SessionManifest
-  /** Opens a thread that does a part of the work. */
+  /** Opens a thread for delegated work. */
   open_child: OpenChild
-  /** Present where this is one. */
+  /** Present for a thread of delegated work. */
   child?: OwnPart
 }
-/** The part of somebody else's work that a thread does. */
+/** Delegated work that a thread does. */
 export interface OwnPart {
   plan: ChildPlan
-  /** Of the thread that gave it. */
+  /** The costs of the parent. */
   costs: CostLedger
 }
 
-/** The settings of a thread: those of the kernel, tighter where its run is, and where it does a part of the work, as that is given. */
-export function settingsOf({ kernel, limits, child }: ThreadOptions): AgentSettings {
-  const settings = agentSettings(kernel, limits)
+/** Resolves the settings of a thread: those of the kernel, tightened by the limits of the run and of delegated work. */
+export function resolveThreadSettings({ kernel, limits, child }: ThreadOptions): AgentSettings {
+  const settings = resolveAgentSettings(kernel, limits)
   if (!child) return settings
   const { agent, max_answers = Infinity } = child.plan
   const most = Math.min(settings.tools.max_tool_loops || Infinity, max_answers)

@@ -1,15 +1,18 @@
 import { ok, VtError, type Handler } from '../../core/index.js'
-import { mergeWorktree, treeChanges, worktreeAt } from '../lib/worktrees/index.js'
+import { mergeWorktree, findTreeChanges, findWorktree } from '../lib/worktrees/index.js'
 
-/** `agents/merge`: brings files of the worktree of an agent here. The conversation calls it with every path, so that policies and people judge these. */
+/**
+ * `agents/merge`: copies changed files from the worktree of an agent. The conversation passes every path, so that
+ * policies and people can judge them.
+ */
 export default (async (call, context) => {
   const { worktree, paths } = call.input
-  const tree = await worktreeAt(context.workspace, worktree)
+  const tree = await findWorktree(context.workspace, worktree)
   if (!tree)
     throw new VtError({
       code: 'VT_AGENT_NO_WORKTREE',
       message: `There is no worktree '${worktree}'.`,
-      hint: 'Close the agent without merge.',
+      hint: 'Close the agent without `merge`.',
       retryable: false,
     })
   const included = new Set(paths)
@@ -17,7 +20,7 @@ export default (async (call, context) => {
     call,
     context,
     tree,
-    (await treeChanges(context.workspace, tree)).filter(({ path }) => included.has(path)),
+    (await findTreeChanges(context.workspace, tree)).filter(({ path }) => included.has(path)),
   )
   return ok(
     { changes: merged },

@@ -1,37 +1,40 @@
 import type { Call, Compactor, Context, JsonObject, Notice, Result } from '../../core/index.js'
 import {
   cutHookText,
-  hookRemarks,
+  getHookNotices,
   findHooks,
   readHookBlock,
   runHooks,
-  specific,
+  readSpecificOutput,
   type RanHook,
 } from '../lib/hooks/index.js'
 
-/** PostToolUse and PostToolUseFailure: programs of the user see what came of a call, remark on it and may replace the output; `ok` stays. */
+/**
+ * PostToolUse and PostToolUseFailure: programs of the user get the result of a call. They may add remarks and replace
+ * the output; `ok` stays.
+ */
 const hook_results: Compactor = (result, call, context) =>
   readHookBlock(context) ? withHookResults(result, call, context) : result
 export default hook_results
 
 async function withHookResults(result: Result, call: Call, context: Context): Promise<Result> {
-  const before = hookRemarks(context.session).take(call)
-  // What was refused has not been used.
+  const before = getHookNotices(context.session).take(call)
+  // A refused call did not use the tool.
   const used = result.ok || result.error.details?.not_applied !== true
   const event = result.ok ? 'PostToolUse' : 'PostToolUseFailure'
   const chosen = used ? await findHooks(event, call, context) : []
-  const ran = await runHooks(event, chosen, call, context, extra(result, call, context))
-  const notices = [...before, ...ran.flatMap(remarksOf)]
-  const replaced = result.ok ? ran.reduce(replace, result) : result
+  const ran = await runHooks(event, chosen, call, context, createHookInput(result, call, context))
+  const notices = [...before, ...ran.flatMap(toNotices)]
+  const replaced = result.ok ? ran.reduce(replaceOutput, result) : result
   return notices.length === 0 ? replaced : { ...replaced, notices: [...(replaced.notices ?? []), ...notices] }
 }
 
-const extra = (result: Result, call: Call, { waited_ms }: Context): JsonObject => ({
+const createHookInput = (result: Result, call: Call, { waited_ms }: Context): JsonObject => ({
   ...(result.ok ? { tool_response: result.output } : { error: result.error.message }),
   duration_ms: Math.max(0, Math.round(Date.now() - call.at - waited_ms)),
 })
 
-function remarksOf({ output }: RanHook): Notice[] {
+function toNotices({ output }: RanHook): Notice[] {
   if (output.kind === 'failed') return [{ code: 'VT_HOOK_FAILED', message: output.reason }]
   const { json } = output
   const blocked =
@@ -40,7 +43,7 @@ function remarksOf({ output }: RanHook): Notice[] {
       : json['decision'] === 'block'
         ? String(json['reason'] ?? 'A lifecycle hook objects.')
         : undefined
-  const context = [specific(json)['additionalContext'], json['systemMessage']].filter(
+  const context = [readSpecificOutput(json)['additionalContext'], json['systemMessage']].filter(
     (text) => typeof text === 'string',
   )
   return [
@@ -49,9 +52,9 @@ function remarksOf({ output }: RanHook): Notice[] {
   ]
 }
 
-/** Text stands for the text, an object for the output. */
-function replace(result: Result & { ok: true }, { output }: RanHook): Result & { ok: true } {
-  const updated = output.kind === 'failed' ? undefined : specific(output.json)['updatedToolOutput']
+/** Replaces the result: a string replaces the text, an object the output. */
+function replaceOutput(result: Result & { ok: true }, { output }: RanHook): Result & { ok: true } {
+  const updated = output.kind === 'failed' ? undefined : readSpecificOutput(output.json)['updatedToolOutput']
   if (typeof updated === 'string') return { ...result, text: updated }
   if (typeof updated !== 'object' || updated === null || Array.isArray(updated)) return result
   const { text: _, ...rest } = result

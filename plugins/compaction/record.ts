@@ -1,12 +1,12 @@
 import type { Compactor } from '../../core/index.js'
-import { callsOf, entryOf } from '../lib/state/index.js'
+import { openCallLog, createRecord } from '../lib/state/index.js'
 
 /** The resource that shows the record. */
 const uri = 'vtcode://session/calls'
 
-/** Changes nothing: writes down what was called and what came of it, as the last to see a result. */
+/** Writes the call and its result to the record, after all other compactors. Changes nothing. */
 const record: Compactor = (result, call, context) => {
-  callsOf(context).add(entryOf(call, result, context))
+  openCallLog(context).add(createRecord(call, result, context))
   context.changed(uri)
   return result
 }

@@ -1,6 +1,6 @@
 import { redact as clean, type Compactor } from '../../core/index.js'
 
-/** No secret of a known format, and none of our own environment, leaves in a result or an error. */
+/** Redacts secrets of known formats, and those of our environment, in every result and error. */
 const redact: Compactor = (result, _, context) => {
   if (!context.settings.output.redact) return result
   if (!result.ok) {

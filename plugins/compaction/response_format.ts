@@ -1,51 +1,51 @@
 import type { Compactor, Result, SlotInfo } from '../../core/index.js'
 import { truncateValue, valueLimit, valueText } from '../lib/base/index.js'
 
-/** Members to leave out, by name; `true` drops the member, `*` stands for every item. */
+/** Members to drop, by name: `true` drops the member, `*` stands for every item. */
 type Tree = Map<string, Tree | true>
 
 /**
- * `concise` leaves out what the slot marks as detailed. `detailed` leaves out the text that repeats it, so that the value is shown; of a
- * value that is much longer than its text, which shows a part, a part is shown too.
+ * `concise` drops the members that the slot marks as detailed. `detailed` drops the text, so that the value is shown. A
+ * value much longer than its text is shown in part.
  */
 const response_format: Compactor = (result, call, context) => {
   if (!result.ok) return result
   const format = call.input.response_format ?? context.settings.output.response_format
-  return format === 'detailed' ? withoutText(result) : concise(result, context.slot)
+  return format === 'detailed' ? dropText(result) : dropDetails(result, context.slot)
 }
 export default response_format
 
-function withoutText(result: Result & { ok: true }): Result {
+function dropText(result: Result & { ok: true }): Result {
   const { text, ...rest } = result
   if (text === undefined) return rest
   const { output } = rest
-  // As many characters as the text has: what is shown never grows.
+  // The shown value gets as many characters as the text, so it never grows.
   const shown = truncateValue(output, valueLimit(text))
   return shown === output ? rest : { ...rest, text: valueText(output, text.length) }
 }
 
-function concise(result: Result & { ok: true }, slot: SlotInfo): Result {
+function dropDetails(result: Result & { ok: true }, slot: SlotInfo): Result {
   if (slot.detailed.length === 0) return result
-  return { ...result, output: prune(result.output, treeOf(slot.detailed)) as typeof result.output }
+  return { ...result, output: prune(result.output, buildTree(slot.detailed)) as typeof result.output }
 }
 
-function treeOf(paths: readonly string[]): Tree {
+function buildTree(paths: readonly string[]): Tree {
   const tree: Tree = new Map()
-  for (const path of paths) plant(tree, path.split('/'))
+  for (const path of paths) addPath(tree, path.split('/'))
   return tree
 }
 
-function plant(tree: Tree, [name = '', ...rest]: string[]): void {
+function addPath(tree: Tree, [name = '', ...rest]: string[]): void {
   const grown = tree.get(name)
   if (rest.length === 0) tree.set(name, true)
   else if (grown !== true) {
     const branch = grown ?? new Map()
     tree.set(name, branch)
-    plant(branch, rest)
+    addPath(branch, rest)
   }
 }
 
-/** A copy of `value` without what `tree` names; what it does not reach is shared with the original. */
+/** Returns a copy of `value` without the members in `tree`; the rest is shared with the original. */
 function prune(value: unknown, tree: Tree): unknown {
   if (Array.isArray(value)) {
     const each = tree.get('*')
@@ -53,7 +53,7 @@ function prune(value: unknown, tree: Tree): unknown {
   }
   if (value === null || typeof value !== 'object') return value
   const every = tree.get('*')
-  // Built without the members that go: an object from which one was deleted is slow for everybody behind us.
+  // Built without the dropped members: an object with deleted members is slow for later code.
   const pruned: Record<string, unknown> = {}
   for (const [name, member] of Object.entries(value)) {
     const branch = tree.get(name) ?? every

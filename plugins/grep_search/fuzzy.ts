@@ -1,7 +1,7 @@
 import { ok, type Context, type Handler, type Next } from '../../core/index.js'
 import { pluralize, cut, takeFitting, sortByPath, createSlotError, listSearchNotices } from '../lib/base/index.js'
 import { isBinaryText, countMatches, SEARCH_TIMEOUT_SECONDS, openTextSource } from '../lib/search/index.js'
-import { scorer } from './fuzzy/score.js'
+import { createScorer } from './fuzzy/score.js'
 
 interface FuzzyInput {
   pattern: string
@@ -31,19 +31,19 @@ export interface FuzzyOutput {
   next?: Next
 }
 
-/** Of a larger file the beginning is scored, and of a longer line. */
-const largest = { file: 16_777_216, line: 4096 }
+/** Only the beginning of a larger file or longer line is scored. */
+const MAX_SCORED = { file: 16_777_216, line: 4096 }
 
-/** Lines that hold the characters of a pattern in order, the best first. */
+/** Finds lines that hold the characters of a pattern in order, best first. */
 const fuzzy: Handler<FuzzyInput, FuzzyOutput> = async ({ input, given }, context) => {
-  const found = await candidates(input, context)
-  const score = scorer(input.pattern, input.fuzzy_threshold, input.case_sensitive)
-  const best = new Best(input.skip + input.max_results)
+  const found = await findCandidates(input, context)
+  const score = createScorer(input.pattern, input.fuzzy_threshold, input.case_sensitive)
+  const best = new BestMatches(input.skip + input.max_results)
   for (const { file } of sortByPath(found.files, ({ file }) => file)) {
     context.signal.throwIfAborted()
-    for (const match of await linesOf(file, score, context)) best.add(match)
+    for (const match of await scoreLines(file, score, context)) best.add(match)
   }
-  const page = best.sorted().slice(input.skip, input.skip + input.max_results)
+  const page = best.listSorted().slice(input.skip, input.skip + input.max_results)
   const matches = takeFitting(page)
   const end = input.skip + matches.length
   const truncated = end < best.total
@@ -60,8 +60,8 @@ const fuzzy: Handler<FuzzyInput, FuzzyOutput> = async ({ input, given }, context
 }
 export default fuzzy
 
-/** The files with a line that holds the characters in order: ripgrep finds them much faster than we do. */
-async function candidates(
+/** Finds the files with a line that holds the characters in order, by ripgrep because it is much faster. */
+async function findCandidates(
   { pattern, path, case_sensitive, globs, file_extensions = [], include_hidden }: FuzzyInput,
   context: Context,
 ) {
@@ -82,15 +82,15 @@ async function candidates(
   return found
 }
 
-async function linesOf(file: string, score: (line: string) => number, context: Context): Promise<FuzzyMatch[]> {
+async function scoreLines(file: string, score: (line: string) => number, context: Context): Promise<FuzzyMatch[]> {
   const handle = await context.workspace.openFile(file).catch(() => undefined)
   if (!handle) return []
   await using held = handle
   const source = await openTextSource(held)
   if (await isBinaryText(source)) return []
-  const text = (await source.read(0, Math.min(source.bytes, largest.file))).toString()
+  const text = (await source.read(0, Math.min(source.bytes, MAX_SCORED.file))).toString()
   return text.split('\n').flatMap((raw, index) => {
-    const line = raw.replace(/\r$/, '').slice(0, largest.line)
+    const line = raw.replace(/\r$/, '').slice(0, MAX_SCORED.line)
     const value = score(line)
     if (value === 0) return []
     const shown = cut(line, 500)
@@ -106,20 +106,20 @@ async function linesOf(file: string, score: (line: string) => number, context: C
   })
 }
 
-/** The best lines seen so far, so that memory is bounded however many there are. */
-class Best {
+/** Keeps the best lines in bounded memory. */
+class BestMatches {
   total = 0
   private kept: (FuzzyMatch & { order: number })[] = []
   constructor(private readonly wanted: number) {}
 
   add(match: FuzzyMatch): void {
     this.kept.push({ ...match, order: this.total++ })
-    if (this.kept.length >= 2 * this.wanted + 1000) this.kept = this.ranked().slice(0, this.wanted)
+    if (this.kept.length >= 2 * this.wanted + 1000) this.kept = this.rank().slice(0, this.wanted)
   }
-  sorted(): FuzzyMatch[] {
-    return this.ranked().map(({ order: _, ...match }) => match)
+  listSorted(): FuzzyMatch[] {
+    return this.rank().map(({ order: _, ...match }) => match)
   }
-  private ranked() {
+  private rank() {
     return this.kept.sort((a, b) => b.score - a.score || a.order - b.order)
   }
 }

@@ -1,7 +1,7 @@
 import { ok, type Context, type Handler, type JsonObject } from '../../core/index.js'
 import { pluralize, cut, takeFitting, createSlotError, listSearchNotices } from '../lib/base/index.js'
 import type { OutlinedFile } from '../lib/syntax/index.js'
-import { rankFiles, type Similar } from './similarity/rank.js'
+import { rankFiles, type SimilarFile } from './similarity/rank.js'
 
 interface SimilarityInput {
   reference_file: string
@@ -12,30 +12,30 @@ interface SimilarityInput {
   include_hidden: boolean
 }
 export interface SimilarityOutput {
-  /** The first line with each shared name, file by file. */
+  /** First line with each shared name, file by file. */
   matches: { file: string; line_number: number; text: string }[]
   files: { path: string; score: number; shared: string[] }[]
   total_files: number
-  /** The names of the reference file that were looked for. */
+  /** Number of searched names of the reference file. */
   names: number
   truncated: boolean
 }
 
-const mostNames = 200
-const mostFiles = 200
-/** Of a larger file no lines are shown. */
-const largest = 16_777_216
+const MAX_NAMES = 200
+const MAX_FILES = 200
+/** Lines of a larger file are not shown. */
+const MAX_FILE_BYTES = 16_777_216
 
-/** Files that use the names of a reference file, those with the most in common first. */
+/** Finds files that use the names of a reference file, those with the most names first. */
 const similarity: Handler<SimilarityInput, SimilarityOutput> = async ({ input }, context) => {
-  const names = await namesOf(input, context)
+  const names = await readNames(input, context)
   const found = await rankFiles(context, names, { ...input, globs: [input.globs ?? []].flat() })
   const similar = found.files.filter(({ file }) => file !== input.reference_file)
-  const shown = similar.slice(0, mostFiles)
+  const shown = similar.slice(0, MAX_FILES)
   const matches: SimilarityOutput['matches'] = []
   for (const one of shown) {
     if (matches.length > input.max_results) break
-    matches.push(...(await linesOf(one, context)))
+    matches.push(...(await readLines(one, context)))
   }
   const output: SimilarityOutput = {
     matches: takeFitting(matches.slice(0, input.max_results)),
@@ -53,15 +53,18 @@ const similarity: Handler<SimilarityInput, SimilarityOutput> = async ({ input },
 }
 export default similarity
 
-interface Named {
+interface NamedItem {
   kind: string
   name: string
 }
-const structures = new Set(['class', 'interface', 'struct', 'enum'])
-const functions = new Set(['function', 'method'])
+const STRUCTURE_KINDS = new Set(['class', 'interface', 'struct', 'enum'])
+const FUNCTION_KINDS = new Set(['function', 'method'])
 
-/** The names of the reference file, the longest of too many. Throws VT_SEARCH_NO_REFERENCE and what its outline throws. */
-async function namesOf({ reference_file, content_type }: SimilarityInput, context: Context): Promise<string[]> {
+/**
+ * Reads the names of the reference file, at most the 200 longest. Throws VT_SEARCH_NO_REFERENCE and the errors of its
+ * outline.
+ */
+async function readNames({ reference_file, content_type }: SimilarityInput, context: Context): Promise<string[]> {
   const drawn = await context.call('unified_search', {
     action: 'outline',
     path: reference_file,
@@ -71,16 +74,16 @@ async function namesOf({ reference_file, content_type }: SimilarityInput, contex
   })
   if (!drawn.ok) throw createSlotError(drawn.error.code, drawn.error.message, drawn.error)
   const items = ((drawn.output as JsonObject)['files'] as OutlinedFile[]).flatMap((file) => file.items)
-  const declared: Named[] = items.filter(({ isImport }) => !isImport).flatMap((item) => [item, ...item.members])
+  const declared: NamedItem[] = items.filter(({ isImport }) => !isImport).flatMap((item) => [item, ...item.members])
   const wanted = {
     imports: () => items.filter(({ isImport }) => isImport),
-    functions: () => declared.filter(({ kind }) => functions.has(kind)),
-    structure: () => declared.filter(({ kind }) => structures.has(kind)),
+    functions: () => declared.filter(({ kind }) => FUNCTION_KINDS.has(kind)),
+    structure: () => declared.filter(({ kind }) => STRUCTURE_KINDS.has(kind)),
     all: () => [...wanted.imports(), ...wanted.functions(), ...wanted.structure()],
   }
   const names = new Set(
     wanted[content_type]()
-      .map(({ name }: Named) => name.replace(/^['"`]|['"`]$/g, ''))
+      .map(({ name }: NamedItem) => name.replace(/^['"`]|['"`]$/g, ''))
       .filter((name) => name.length > 1),
   )
   if (names.size === 0)
@@ -88,12 +91,12 @@ async function namesOf({ reference_file, content_type }: SimilarityInput, contex
       'VT_SEARCH_NO_REFERENCE',
       `'${reference_file}' has no names of type '${content_type}' to look for.`,
     )
-  return [...names].sort((a, b) => b.length - a.length).slice(0, mostNames)
+  return [...names].sort((a, b) => b.length - a.length).slice(0, MAX_NAMES)
 }
 
-/** The first line with each shared name, read from the file itself. */
-async function linesOf({ file, lines }: Similar, context: Context): Promise<SimilarityOutput['matches']> {
-  const text = await context.workspace.readText(file, { max_bytes: largest }).catch(() => '')
+/** Reads the first line with each shared name from the file. */
+async function readLines({ file, lines }: SimilarFile, context: Context): Promise<SimilarityOutput['matches']> {
+  const text = await context.workspace.readText(file, { max_bytes: MAX_FILE_BYTES }).catch(() => '')
   const all = text.split('\n')
   const wanted = new Map([...lines].map(([name, line]) => [line, name]))
   return [...wanted]
@@ -103,12 +106,13 @@ async function linesOf({ file, lines }: Similar, context: Context): Promise<Simi
 }
 
 function render({ files, total_files, names, truncated }: SimilarityOutput, reference: string): string {
-  if (total_files === 0) return `No file shares a name with ${reference} (${pluralize(names, 'name')} looked for)`
+  if (total_files === 0) return `No file shares a name with ${reference} (${pluralize(names, 'name')} searched)`
   const lines = files
     .slice(0, 50)
     .map(
       ({ path, score, shared }) =>
-        `${path} (${score}): ${shared.slice(0, 8).join(', ')}${shared.length > 8 ? ` and ${shared.length - 8} more` : ''}`,
+        `${path} (${score}): ${shared.slice(0, 8).join(', ')}` +
+        (shared.length > 8 ? ` and ${shared.length - 8} more` : ''),
     )
   return [
     ...lines,

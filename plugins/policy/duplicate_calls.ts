@@ -1,16 +1,16 @@
 import type { Call, Context, Policy } from '../../core/index.js'
-import { canonicalJson } from '../../core/trust/index.js'
+import { toCanonicalJson } from '../../core/trust/index.js'
 import { listEffectiveInput } from '../lib/rules/index.js'
-import { repeatsOf } from '../lib/state/index.js'
+import { getRepeats } from '../lib/state/index.js'
 
-// What was seen longer ago proves nothing about now: somebody else may have changed what the call is about.
-const memoryMs = 60_000
+// Older results prove nothing, because files may have changed.
+const MEMORY_MS = 60_000
 
-/** Ends a circle: what was refused is not asked again, what keeps failing or answering the same is not run again. */
-const duplicate_calls: Policy = (call, context) => {
+/** Denies calls that were refused before, keep failing, or keep giving the same result. */
+const checkDuplicateCalls: Policy = (call, context) => {
   const { session, settings, slot } = context
-  const repeats = repeatsOf(session)
-  const refusal = repeats.refused(call, () => canonicalJson(listEffectiveInput(call, slot)), settings)
+  const repeats = getRepeats(session)
+  const refusal = repeats.findRefusal(call, () => toCanonicalJson(listEffectiveInput(call, slot)), settings)
   if (refusal) {
     const { message, hint, next } = refusal
     return {
@@ -23,7 +23,7 @@ const duplicate_calls: Policy = (call, context) => {
   const earlier = call.caller.depth > 0 ? undefined : repeats.find(call)
   if (!earlier) return undefined
   const limit = settings.tools.max_repeated_tool_calls
-  if (limit === 0 || call.at - earlier.at > memoryMs) return undefined
+  if (limit === 0 || call.at - earlier.at > MEMORY_MS) return undefined
   if (earlier.failures >= 3 && earlier.successes === repeats.successes) {
     return {
       deny: `The same call failed ${earlier.failures} times with ${earlier.code}.`,
@@ -35,14 +35,14 @@ const duplicate_calls: Policy = (call, context) => {
   const verdict = {
     deny: `The same call gave the same answer ${earlier.times} times; the first was ${earlier.first}.`,
     code: 'VT_GUARD_DUPLICATE',
-    hint: 'Use the answer you have, ask for another page, or change the input.',
+    hint: 'Use the result you have, request another page, or change the input.',
   }
-  return touched(call, context, earlier.at).then((changed) => (changed ? undefined : verdict))
+  return hasChangedFile(call, context, earlier.at).then((changed) => (changed ? undefined : verdict))
 }
-export default duplicate_calls
+export default checkDuplicateCalls
 
-/** Whether a file that the call names has changed since. */
-async function touched(call: Call, context: Context, since: number): Promise<boolean> {
+/** Checks whether a file of the call has changed since a time. */
+async function hasChangedFile(call: Call, context: Context, since: number): Promise<boolean> {
   for (const { resolved } of call.places) {
     const stat = await context.workspace.stat(resolved).catch(() => undefined)
     if (!stat || stat.mtime_ms >= since) return true

@@ -1,5 +1,5 @@
-import { quotedReason } from '../../core/shapes/index.js'
-import { inert } from '../../core/text/index.js'
+import { formatReason } from '../../core/shapes/index.js'
+import { escapeTemplates } from '../../core/text/index.js'
 import {
   VtError,
   type Call,
@@ -22,80 +22,81 @@ import {
   type Rule,
   type RuleSet,
 } from '../lib/rules/index.js'
-import { approvalsFor, receiver } from './permission/approvals.js'
+import { findApprovals, findReceiver } from './permission/approvals.js'
+import { describeCall } from './permission/describe_call.js'
 import { explainCommands } from './permission/explain.js'
-import { inspection } from './permission/inspections.js'
-import { beyondRights } from './permission/left.js'
-import { rulesLift, word, type ModeWord } from './permission/modes.js'
-import { runsSandboxed, sandboxOffer } from './permission/sandboxed.js'
-import { steeredBy } from './permission/steered_by.js'
-import { inMode, wayOut, type Runs } from './permission/ways.js'
-import { verdict } from './permission/words.js'
+import { findAlternative } from './permission/alternatives.js'
+import { findRightsViolation } from './permission/rights.js'
+import { canRulesAllow, getModeVerdict, type ModeVerdict } from './permission/modes.js'
+import { canRunSandboxed, createSandboxOffer } from './permission/sandboxed.js'
+import { judgeWrites } from './permission/judge_writes.js'
+import { switchMode, suggestWay, type RunCheck } from './permission/suggest_way.js'
+import { createVerdict } from './permission/verdict.js'
 
-/** What is left of the rights, rules, the mode of the session and what is known of commands, all consulted before a question is raised. */
-const permission: Policy = (call, context) => {
-  const said = compileRules(context.settings, call.mode, context.workspace)
-  const ofHome = createHomeRules(context.workspace)
-  const rules = ofHome.length === 0 ? said : { ...said, deny: [...ofHome, ...said.deny] }
-  if (!isPlain(call, context, rules)) return judged(call, context, rules)
-  return call.only && beyondRights(collectFacts(call, context), call.only, rules) !== undefined
-    ? judged(call, context, rules)
+/** Judges a call by its rights, the rules, the mode of the session and its commands, before a question is asked. */
+const checkPermission: Policy = (call, context) => {
+  const settingRules = compileRules(context.settings, call.mode, context.workspace)
+  const homeRules = createHomeRules(context.workspace)
+  const rules = homeRules.length === 0 ? settingRules : { ...settingRules, deny: [...homeRules, ...settingRules.deny] }
+  if (!isPlain(call, context, rules)) return judgeCall(call, context, rules)
+  return call.only && findRightsViolation(collectFacts(call, context), call.only, rules) !== undefined
+    ? judgeCall(call, context, rules)
     : undefined
 }
-export default permission
+export default checkPermission
 
-/** Whether nothing is said of any call, and this one does no more than its mode does unasked: most calls read. */
+/** Checks whether no rule can matter and the mode allows all effects; most calls only read. */
 const isPlain = ({ effects, mode }: Call, { explain }: Context, { deny, ask }: RuleSet): boolean =>
   !explain &&
   deny.length === 0 &&
   ask.length === 0 &&
-  effects.every((effect) => effect !== 'exec' && word(mode, effect) === 'run')
+  effects.every((effect) => effect !== 'exec' && getModeVerdict(mode, effect) === 'run')
 
-async function judged(call: Call, context: Context, rules: RuleSet): Promise<Verdict | undefined> {
+async function judgeCall(call: Call, context: Context, rules: RuleSet): Promise<Verdict | undefined> {
   const facts = collectFacts(call, context)
   if (context.explain && facts.hasCommand) context.explain(await explainCommands(facts, rules))
-  const beyond = call.only && beyondRights(facts, call.only, rules)
+  const beyond = call.only && findRightsViolation(facts, call.only, rules)
   const reason = beyond === undefined ? undefined : await beyond
-  if (reason !== undefined) return verdict(call, { kind: 'deny', reason, way: widened })
+  if (reason !== undefined) return createVerdict(call, { kind: 'deny', reason, way: WIDEN_WAY })
   const denied = await findRule(facts, rules.deny)
   if (denied?.path && denied.path === context.workspace.isSecret) return refuseSecret(facts, context)
-  if (denied) return byRule(facts, 'deny', denied, rules, context)
-  const byMode = await worstOf(facts, rules)
-  const approvals = byMode?.word === 'ask' ? approvalsFor(facts, context) : undefined
-  if (byMode?.word === 'deny') return refuse(facts, context, byMode)
+  if (denied) return applyRule(facts, 'deny', denied, rules, context)
+  const byMode = await findWorstObjection(facts, rules)
+  const approvals = byMode?.verdict === 'ask' ? findApprovals(facts, context) : undefined
+  if (byMode?.verdict === 'deny') return refuse(facts, context, byMode)
   const asked = await findRule(facts, rules.ask)
-  if (asked) return byRule(facts, 'ask', asked, rules, context)
+  if (asked) return applyRule(facts, 'ask', asked, rules, context)
   if (!byMode || (await approvals?.has())) return { sandbox: 'usual' }
   const hides = isHidden(facts, rules)
-  if (byMode.effect === 'exec' && !hides && (await runsSandboxed(facts, context))) return { sandbox: 'strict' }
-  const offer = hides ? undefined : await sandboxOffer(facts, context)
+  if (byMode.effect === 'exec' && !hides && (await canRunSandboxed(facts, context))) return { sandbox: 'strict' }
+  const offer = hides ? undefined : await createSandboxOffer(facts, context)
   return {
     ...(await askPerson(facts, context, byMode, offer)),
     ...(approvals?.lasting && { lasting: approvals.lasting }),
   }
 }
 
-/** Returns the question to a person, with the command that gets an input and the offer of the sandbox. */
+/** Returns the question to a person, with the receiver of an input and the offer of the sandbox. */
 async function askPerson(
   facts: CallFacts,
   context: Context,
   objection: Objection,
   offer: string | undefined,
 ): Promise<Verdict> {
-  const sent = receiver(facts, context)
+  const sent = findReceiver(facts, context)
   const more = [
-    ...(sent ? [`It goes to ${sent.shown}, which runs.`] : []),
+    ...(sent ? [`The input goes to the running command ${sent.shown}.`] : []),
     ...(offer ? [`Instead of answering, you can set ${offer}.`] : []),
   ]
-  const asks = more.length > 0 && { asks: [objection.reason, ...more].map((reason) => quotedReason(reason)) }
+  const asks = more.length > 0 && { asks: [objection.reason, ...more].map((reason) => formatReason(reason)) }
   return { ...(await refuse(facts, context, objection, offer)), ...asks }
 }
 
-/** Whether a rule may be about what the text of a command hides: then no sandbox takes the place of a question. */
+/** Checks whether the text of a command may hide a match of a rule; then no sandbox replaces the question. */
 const isHidden = (facts: CallFacts, rules: RuleSet): boolean =>
   findHiddenReason(facts, rules, { inSandbox: true }) !== undefined
 
-/** A call that names a secret of the home, be it by a word of a command. */
+/** Denies a call that names a secret of the home, also by a word of a command. */
 function refuseSecret({ call }: CallFacts, { explain, workspace: { isSecret } }: Context): Verdict {
   explain?.({ home: true })
   const named = listPlaceNames(call).find((name) => isSecret!(name))
@@ -106,10 +107,10 @@ function refuseSecret({ call }: CallFacts, { explain, workspace: { isSecret } }:
   }
 }
 
-/** Nobody widens the rights of work that is under way. */
-const widened = 'the user begins this work again and leaves it more (--allowed-tools, --disallowed-tools)'
+/** The rights of running work cannot grow. */
+const WIDEN_WAY = 'the user starts this work again with more rights (--allowed-tools, --disallowed-tools)'
 
-async function byRule(
+async function applyRule(
   facts: CallFacts,
   kind: 'deny' | 'ask',
   rule: Rule,
@@ -117,30 +118,33 @@ async function byRule(
   { explain, host }: Context,
 ): Promise<Verdict> {
   explain?.({ rule: rule.text, list: kind })
-  // A rule that denies or asks is stronger than any that allows.
-  const change = `the user changes the rule '${inert(rule.text)}'`
+  // A rule that denies or asks is stronger than any rule that allows.
+  const change = `the user changes the rule '${escapeTemplates(rule.text)}'`
   const way = kind === 'deny' ? change : `the user answers the question, or ${change.replace('the user ', '')}`
-  const next = await insteadOf(facts, rules)
-  const reason = rule.reason ?? `The rule '${rule.text}' ${kind === 'deny' ? 'denies' : 'asks before'} this.`
-  return verdict(facts.call, {
+  const next = await findAllowedAlternative(facts, rules)
+  const reason = rule.reason ?? `The rule '${rule.text}' ${kind === 'deny' ? 'denies this' : 'requires approval'}.`
+  return createVerdict(facts.call, {
     kind,
     reason,
     way,
     ...(next && { next }),
-    ...(rule.reason !== undefined && { by: authorOf(rule, kind, host) }),
+    ...(rule.reason !== undefined && { by: describeAuthor(rule, kind, host) }),
   })
 }
 
-/** What tells the same without a command; nothing where a rule keeps that, too, or where it lies outside of the workspace. */
-async function insteadOf(facts: CallFacts, { deny, ask }: RuleSet): Promise<Next | undefined> {
-  const next = facts.hasCommand ? inspection(facts) : undefined
+/**
+ * Returns a call that gets the same information without a command; `undefined` if a rule is about its path or the
+ * path is outside the workspace.
+ */
+async function findAllowedAlternative(facts: CallFacts, { deny, ask }: RuleSet): Promise<Next | undefined> {
+  const next = facts.hasCommand ? findAlternative(facts) : undefined
   const path = next?.input['path']
   if (typeof path !== 'string') return next
-  return [...deny, ...ask].some((rule) => rule.path?.(path)) || (await leadsOut(facts, path)) ? undefined : next
+  return [...deny, ...ask].some((rule) => rule.path?.(path)) || (await isOutside(facts, path)) ? undefined : next
 }
 
-/** Whether a path ends outside of the workspace, also where a link on the way does. */
-async function leadsOut({ workspace }: CallFacts, path: string): Promise<boolean> {
+/** Checks whether a path ends outside the workspace, also by a link. */
+async function isOutside({ workspace }: CallFacts, path: string): Promise<boolean> {
   try {
     await (await workspace.open(path)).close()
     return false
@@ -149,69 +153,72 @@ async function leadsOut({ workspace }: CallFacts, path: string): Promise<boolean
   }
 }
 
-/** Whose words the reason of a rule is. */
-function authorOf({ text, reason }: Rule, kind: 'deny' | 'ask', host: Context['host']): string {
-  const said = (value: unknown): boolean =>
+/** Returns the author of the reason of a rule. */
+function describeAuthor({ text, reason }: Rule, kind: 'deny' | 'ask', host: Context['host']): string {
+  const isSource = (value: unknown): boolean =>
     JSON.stringify(value) !== undefined &&
     (value as { rule?: unknown }).rule === text &&
     (value as { reason?: unknown }).reason === reason
   const layers = host
     .origins()
-    .filter(({ path, value }) => path.startsWith(`policy.${kind}`) && [value].flat().some(said))
+    .filter(({ path, value }) => path.startsWith(`policy.${kind}`) && [value].flat().some(isSource))
     .map(({ layer }) => layer)
   return layers.length > 0 && !layers.includes('workspace') ? 'your policy' : "the workspace's policy"
 }
 
 interface Objection {
-  word: ModeWord
+  verdict: ModeVerdict
   effect: Effect
   reason: string
-  /** What would let it pass, where no rule on its slot does. */
+  /** Way to allow the call, if no rule on its slot does. */
   way?: string
 }
 
-async function worstOf(facts: CallFacts, rules: RuleSet): Promise<Objection | undefined> {
+async function findWorstObjection(facts: CallFacts, rules: RuleSet): Promise<Objection | undefined> {
   let worst: Objection | undefined
   for (const effect of facts.call.effects) {
-    const objection = await object(facts, effect, rules)
-    if (objection && worst?.word !== 'deny') worst = objection.word === 'deny' || !worst ? objection : worst
+    const objection = await findObjection(facts, effect, rules)
+    if (objection && worst?.verdict !== 'deny') worst = objection.verdict === 'deny' || !worst ? objection : worst
   }
   return worst
 }
 
-/** What stands against one effect of the call, `undefined` when nothing does. */
-async function object(facts: CallFacts, effect: Effect, rules: RuleSet): Promise<Objection | undefined> {
+/** Returns the objection to one effect of the call. */
+async function findObjection(facts: CallFacts, effect: Effect, rules: RuleSet): Promise<Objection | undefined> {
   const { call } = facts
-  const verdict = word(call.mode, effect)
+  const verdict = getModeVerdict(call.mode, effect)
   if (verdict === 'run') return undefined
-  const isAllowed = rulesLift(call.mode) && allowed(facts, effect, rules.allow)
+  const isAllowed = canRulesAllow(call.mode) && hasAllowRule(facts, effect, rules.allow)
   if (isAllowed || call.mode === 'full-auto') {
     const hidden = effect === 'exec' ? findHiddenReason(facts, rules) : undefined
     const kind = call.mode === 'full-auto' ? 'deny' : verdict
     if (hidden !== undefined)
       return {
-        word: kind,
+        verdict: kind,
         effect,
-        reason: `What the command does cannot be determined from its text: ${hidden}.`,
-        way: plainly[kind],
+        reason: `The effect of the command cannot be determined from its text: ${hidden}.`,
+        way: PLAIN_WAYS[kind],
       }
     if (isAllowed) return undefined
   }
-  if (effect === 'write' && call.mode === 'plan' && onlyPlans(facts)) return undefined
+  if (effect === 'write' && call.mode === 'plan' && isPlanOnly(facts)) return undefined
   const commands =
     effect === 'exec' && facts.hasCommand
-      ? await judgeCommands(facts, rulesLift(call.mode) ? rules : { ...rules, allow: [] })
+      ? await judgeCommands(facts, canRulesAllow(call.mode) ? rules : { ...rules, allow: [] })
       : undefined
   if (commands?.free) return undefined
   return {
-    word: verdict,
+    verdict,
     effect,
-    reason: reasons[verdict](call, effect) + (commands?.reason ? `: ${commands.reason}.` : '.'),
+    reason: `${REASONS[verdict](facts, effect)}${commands?.reason ? ` (${commands.reason})` : ''}.`,
   }
 }
 
-/** An allow rule without a spec answers for its effect, one with paths only when the rules together cover every path, as given and as resolved. */
-function allowed(facts: CallFacts, effect: Effect, allow: readonly Rule[]): boolean {
+/**
+ * Checks whether allow rules cover an effect. A rule without a spec covers all of it; rules with paths must together
+ * cover every path, as given and as resolved.
+ */
+function hasAllowRule(facts: CallFacts, effect: Effect, allow: readonly Rule[]): boolean {
   const speaking = allow.filter(
     (rule) => rule.applies(facts) && (rule.coveredEffect === undefined || rule.coveredEffect === effect),
   )
@@ -223,30 +230,25 @@ function allowed(facts: CallFacts, effect: Effect, allow: readonly Rule[]): bool
   return names.length > 0 && names.every((name) => paths.some((matches) => matches(name)))
 }
 
-function onlyPlans({ call }: CallFacts): boolean {
+function isPlanOnly({ call }: CallFacts): boolean {
   const names = listPlaceNames(call)
   return names.length > 0 && names.every((name) => name.startsWith('.vtcode/plans/'))
 }
 
-const does: Record<Effect, string> = {
-  read: 'reads',
-  write: 'changes files',
-  exec: 'runs a program',
-  net: 'uses the network',
-  ask: 'asks the user',
-}
-const reasons: Record<ModeWord, (call: Call, effect: Effect) => string> = {
+const REASONS: Record<ModeVerdict, (facts: CallFacts, effect: Effect) => string> = {
   run: () => '',
-  ask: ({ slot: id, caller: { alias: slot = id }, mode }, effect) =>
-    mode === 'full-auto'
-      ? `${slot} is not on the list of what full-auto may do`
-      : `${slot} ${does[effect]}, which mode ${mode} does not do unasked`,
-  deny: ({ slot: id, caller: { alias: slot = id } }, effect) =>
-    `${slot} ${does[effect]}; plan mode only reads${effect === 'write' ? ' and writes below .vtcode/plans/' : ''}`,
+  ask: (facts, effect) =>
+    facts.call.mode === 'full-auto'
+      ? `Full-auto may not ${describeCall(facts, effect)}: automation.full_auto.allowed_tools does not list it`
+      : `Mode ${facts.call.mode} needs approval to ${describeCall(facts, effect)}`,
+  deny: (facts, effect) => {
+    const except = effect === 'write' ? ' and writes below .vtcode/plans/' : ''
+    return `Cannot ${describeCall(facts, effect)}: plan mode only reads${except}`
+  },
 }
 
-/** A rule on the slot would not do. */
-const plainly: Record<ModeWord, string> = {
+/** Ways for a command that no rule on its slot can allow. */
+const PLAIN_WAYS: Record<ModeVerdict, string> = {
   run: '',
   ask: 'the user answers the question, or the command names every program in plain words',
   deny: 'name every program of the command in plain words',
@@ -255,23 +257,31 @@ const plainly: Record<ModeWord, string> = {
 async function refuse(
   facts: CallFacts,
   context: Context,
-  { word: kind, effect, reason, way }: Objection,
+  { verdict: kind, effect, reason, way }: Objection,
   offer?: string,
 ): Promise<Verdict> {
   const { settings, workspace } = context
   const next =
-    effect === 'exec' ? await insteadOf(facts, compileRules(settings, facts.call.mode, workspace)) : undefined
-  const { verdicts, unclear } = await steeredBy(facts)
-  // Another policy asks about what decides what other programs run, in every mode.
+    effect === 'exec'
+      ? await findAllowedAlternative(facts, compileRules(settings, facts.call.mode, workspace))
+      : undefined
+  const { verdicts, unclear } = await judgeWrites(facts)
+  // Another policy asks about auto-executed config, in every mode.
   const isAsked = verdicts.length > 0 || unclear !== undefined
-  const runs: Runs = async (mode, more) => {
+  const runs: RunCheck = async (mode, more) => {
     if (isAsked) return false
-    const other = inMode(facts, settings, mode, more)
+    const other = switchMode(facts, settings, mode, more)
     return (
       (await findRule(other.facts, other.rules.ask)) === undefined &&
-      (await worstOf(other.facts, other.rules)) === undefined
+      (await findWorstObjection(other.facts, other.rules)) === undefined
     )
   }
-  const out = way ?? (await wayOut(facts, settings.policy.max_mode, runs))
-  return verdict(facts.call, { kind: kind === 'deny' ? 'deny' : 'ask', reason, way: out, offer, ...(next && { next }) })
+  const out = way ?? (await suggestWay(facts, settings.policy.max_mode, runs))
+  return createVerdict(facts.call, {
+    kind: kind === 'deny' ? 'deny' : 'ask',
+    reason,
+    way: out,
+    offer,
+    ...(next && { next }),
+  })
 }

@@ -1,24 +1,24 @@
 import type { Policy, Workspace } from '../../core/index.js'
-import { concerns } from '../../core/registry/index.js'
+import { isSpelling } from '../../core/registry/index.js'
 
-const minute = 60_000
+const MINUTE_MS = 60_000
 
-/** When calls that count towards each limit were made. By workspace, not by session: a limit that ends with a new session is none. */
-const made = new WeakMap<Workspace, Map<string, number[]>>()
+/** Times of the calls that count for each limit. Per workspace: a new session does not reset a limit. */
+const callTimes = new WeakMap<Workspace, Map<string, number[]>>()
 
-/** So many calls a minute as the settings say, for the slot, tool or alias they say it of; the reader is told how long to wait. */
-const rate_limits: Policy = (call, { settings, slot, workspace, explain }) => {
+/** Limits calls a minute for a slot, tool or alias; the hint contains the time to wait. */
+const limitRates: Policy = (call, { settings, slot, workspace, explain }) => {
   const limits = Object.entries(settings.policy.constraints).flatMap(([name, { max_calls_per_minute: most }]) =>
-    most !== undefined && concerns(name, slot) ? [{ name, most }] : [],
+    most !== undefined && isSpelling(name, slot) ? [{ name, most }] : [],
   )
   if (limits.length === 0) return undefined
-  const counts = made.get(workspace) ?? new Map<string, number[]>()
-  made.set(workspace, counts)
+  const counts = callTimes.get(workspace) ?? new Map<string, number[]>()
+  callTimes.set(workspace, counts)
   for (const { name, most } of limits) {
-    const recent = (counts.get(name) ?? []).filter((at) => call.at - at < minute)
+    const recent = (counts.get(name) ?? []).filter((at) => call.at - at < MINUTE_MS)
     counts.set(name, recent)
     if (recent.length < most) continue
-    const seconds = Math.max(1, Math.ceil((recent[recent.length - most]! + minute - call.at) / 1000))
+    const seconds = Math.max(1, Math.ceil((recent[recent.length - most]! + MINUTE_MS - call.at) / 1000))
     return {
       deny: `${name} is limited to ${most} calls a minute.`,
       code: 'VT_POLICY_RATE',
@@ -26,8 +26,8 @@ const rate_limits: Policy = (call, { settings, slot, workspace, explain }) => {
       details: { retry_after_secs: seconds },
     }
   }
-  // What is only explained is not made.
+  // An explained call is not made.
   if (!explain) for (const { name } of limits) counts.get(name)!.push(call.at)
   return undefined
 }
-export default rate_limits
+export default limitRates

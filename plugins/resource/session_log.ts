@@ -1,9 +1,9 @@
 import { ok, type Handler } from '../../core/index.js'
-import { callsOf } from '../lib/state/index.js'
+import { openCallLog } from '../lib/state/index.js'
 
-/** The record of the calls of this session, one JSON document a line. */
+/** Returns the record of the calls of this session, one JSON document a line. */
 export default (async (_, context) => {
-  const calls = callsOf(context)
-  const entries = await calls.entries()
+  const calls = openCallLog(context)
+  const entries = await calls.list()
   return ok({ path: calls.path }, { text: entries.map((entry) => `${JSON.stringify(entry)}\n`).join('') })
 }) satisfies Handler

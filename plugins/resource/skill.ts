@@ -1,6 +1,6 @@
 import { ok, type Complete, type Handler } from '../../core/index.js'
 
-/** A skill as `load_skill` gives it. */
+/** Returns a skill as `load_skill` does. */
 export default (async ({ input: { name } }, { call }) => {
   const loaded = await call('load_skill', { name })
   if (!loaded.ok && loaded.error.code === 'VT_SKILL_UNKNOWN')

@@ -1,23 +1,23 @@
 import { ok, problem, type Complete, type Handler } from '../../core/index.js'
-import { ownsSpool, spoolFolder } from '../lib/state/index.js'
+import { isSpoolOwner, SPOOL_FOLDER } from '../lib/state/index.js'
 
 const MAX_BYTES = 4 * 1024 * 1024
 
-/** What was too long to show in this session, whole up to 4 MiB; longer files are read by line with unified_file. */
+/** Returns a spool file of this session, up to 4 MiB; unified_file reads longer ones by line. */
 export default (async ({ input: { id } }, context) => {
-  // One name: nothing else is in the folder.
+  // The id becomes one file name, so that it cannot leave the folder.
   const name = id.replaceAll('/', '_')
-  const path = `${spoolFolder}/${name}`
-  // What another session kept is not there.
-  if (!ownsSpool(context.workspace, context.session.id, name)) throw problem('VT_PATH_NOT_FOUND', { path })
+  const path = `${SPOOL_FOLDER}/${name}`
+  // Spool files of other sessions are reported as missing.
+  if (!isSpoolOwner(context.workspace, context.session.id, name)) throw problem('VT_PATH_NOT_FOUND', { path })
   const bytes = await context.workspace.read(path, { offset: 0, length: MAX_BYTES })
   return ok({ path }, { text: bytes.toString() })
 }) satisfies Handler<{ id: string }>
 
 export const complete: Complete = async (_, value, { workspace, session }) => {
-  const names = await workspace.listNames(spoolFolder)
+  const names = await workspace.listNames(SPOOL_FOLDER)
   return names.flatMap(({ name, kind }) =>
-    kind === 'file' && !name.startsWith('.') && name.startsWith(value) && ownsSpool(workspace, session, name)
+    kind === 'file' && !name.startsWith('.') && name.startsWith(value) && isSpoolOwner(workspace, session, name)
       ? [name]
       : [],
   )

@@ -2,9 +2,9 @@ import { isAbsolute, relative } from 'node:path'
 import type { Io, Kernel } from '../../core/index.js'
 import {
   findAgents,
-  namedAgent,
+  requireAgent,
   printFailure,
-  childRights,
+  computeChildRights,
   type AgentDefinition,
   type AgentFault,
 } from '../agent/cli/index.js'
@@ -20,13 +20,14 @@ import {
   type OutputForm,
 } from '../lib/terminal/index.js'
 
-/** `vtcode agents`: which agents are defined, what one of them may do, and what is wrong with definitions. */
+/** `vtcode agents`: lists and shows agents, and checks their definitions. */
 export default async function agents(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const { agents: all, faults } = findAgents(kernel, io.env)
   const command = createVerb(
     'agents',
-    'Lists the agents that are defined for work beside a conversation, shows one, checks the definitions. At a terminal as text, into a pipe as JSON; --json and --text choose.',
+    'List the agents that can work on parts of a task; show one; check the definitions. ' +
+      'Prints text to a terminal and JSON to a pipe; --json and --text choose.',
     io,
   )
   command
@@ -36,19 +37,19 @@ export default async function agents(kernel: Kernel, argv: string[], io: Io): Pr
     .action((form: OutputForm) => listAgents(kernel, all, shouldPrintJson(io, form), io))
   command
     .command('show <name>')
-    .description('what it is for, what it may do, and its text')
+    .description('Show purpose, rights and prompt of an agent.')
     .option('--json')
     .option('--text')
     .action((name: string, form: OutputForm) => {
       try {
-        showAgent(kernel, namedAgent({ agents: all, faults }, name), faults, shouldPrintJson(io, form), io)
+        showAgent(kernel, requireAgent({ agents: all, faults }, name), faults, shouldPrintJson(io, form), io)
       } catch (error) {
         code = printFailure(kernel, error, io)
       }
     })
   command
     .command('check')
-    .description('what of the definitions is not used, and why')
+    .description('List parts of the definitions that are not used, and why.')
     .option('--json')
     .option('--text')
     .action((form: OutputForm) => void (code = checkAgents(kernel, faults, shouldPrintJson(io, form), io)))
@@ -80,7 +81,7 @@ const resolveMode = (kernel: Kernel, all: readonly AgentDefinition[], name: stri
     all.find((one) => one.name === name)!,
   ).mode
 const resolveRights = (kernel: Kernel, agent: AgentDefinition) =>
-  childRights(kernel, { mode: kernel.inspection.resolveMode(), only: undefined }, agent, { delegates: false })
+  computeChildRights(kernel, { mode: kernel.inspection.resolveMode(), only: undefined }, agent, { delegates: false })
 
 function showAgent(kernel: Kernel, agent: AgentDefinition, faults: readonly AgentFault[], json: boolean, io: Io): void {
   const { body, item: _, ...details } = agent
@@ -113,7 +114,7 @@ function showAgent(kernel: Kernel, agent: AgentDefinition, faults: readonly Agen
   io.stdout.write(`${formatColumns(rows.map((row) => row.map((cell) => toOneLine(cell!))))}\n${printable(body)}\n`)
 }
 
-/** Exit code 1 where a file cannot be used at all. */
+/** Prints faults of definitions. Returns exit code 1 if a file cannot be used at all. */
 function checkAgents(kernel: Kernel, faults: readonly AgentFault[], json: boolean, io: Io): number {
   const reported = faults.map(({ file, ...one }) => ({
     code: 'VT_AGENT_DEFINITION',
@@ -122,7 +123,7 @@ function checkAgents(kernel: Kernel, faults: readonly AgentFault[], json: boolea
   }))
   const bad = reported.some(({ severity }) => severity === 'error')
   if (json) io.stdout.write(formatDocument({ ok: !bad, remarks: reported }))
-  else if (reported.length === 0) io.stdout.write('Every definition is used as it stands.\n')
+  else if (reported.length === 0) io.stdout.write('All definitions are valid.\n')
   else
     for (const { severity, message, line, file } of reported)
       say(io, severity, `${toOneLine(file)}:${line}: ${toOneLine(message)}`)

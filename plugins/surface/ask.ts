@@ -1,16 +1,16 @@
 import { Option } from 'commander'
-import { definedOnly } from '../../core/shapes/index.js'
+import { omitUndefined } from '../../core/shapes/index.js'
 import type { Io, Kernel } from '../../core/index.js'
 import {
-  givenImages,
-  notAppliedLines,
+  readImages,
+  formatNotApplied,
   readTask,
-  reasonOf,
-  sessionOptions,
-  Voice,
+  describeReason,
+  toAgentOptions,
+  AnswerPrinter,
   withAgent,
-  withImages,
-  withResume,
+  addImageOption,
+  addResumeOptions,
   type ImageFlags,
   type SessionFlags,
 } from '../agent/cli/index.js'
@@ -24,21 +24,21 @@ interface Flags extends SessionFlags, ImageFlags {
   code?: true
 }
 
-/** `vtcode ask`: one question, one answer; nothing is changed. */
+/** `vtcode ask`: answers one question and changes nothing. */
 export default async function ask(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = withImages(
-    withResume(createVerb('ask', 'Answers a question about the workspace; reads, and changes nothing.', io)),
+  const command = addImageOption(
+    addResumeOptions(createVerb('ask', 'Answer a question about the workspace. Reads only, changes nothing.', io)),
   )
-    .argument('[question...]', '`-` or nothing reads it from stdin')
-    .option('--no-tools', 'answer without looking')
-    .option('--code', 'print the first block of code of the answer only')
+    .argument('[question...]', 'the question; `-` or nothing: from stdin')
+    .option('--no-tools', 'answer without reading the workspace')
+    .option('--code', 'print only the first code block of the answer')
     .addOption(new Option('--output-format <format>').choices(['text', 'json']).default('text'))
-    .option('--json', 'the same as --output-format json')
+    .option('--json', 'short for --output-format json')
     .action(async (words: string[], flags: Flags) => {
       const question = await readTask(words, io)
       if (question === '') {
-        say(io, 'error', 'Say what you want to know: vtcode ask "<question>".')
+        say(io, 'error', 'The question is empty. Run vtcode ask "<question>".')
         code = 2
       } else code = await answerQuestion(kernel, question, flags, io)
     })
@@ -50,7 +50,7 @@ const extractCode = (text: string): string => /```[^\n]*\n([\s\S]*?)```/.exec(te
 function toAnswerDocument(response: string, id: string, outcome: Awaited<ReturnType<Agent['run']>>) {
   const { usage, total_cost_usd: cost_usd, session_id, not_applied } = outcome
   const [provider, ...name] = id.split('/')
-  return { response, provider, model: name.join('/'), usage, cost_usd, session_id, ...definedOnly({ not_applied }) }
+  return { response, provider, model: name.join('/'), usage, cost_usd, session_id, ...omitUndefined({ not_applied }) }
 }
 
 function printText(text: string, io: Io): void {
@@ -63,30 +63,33 @@ async function answerQuestion(kernel: Kernel, question: string, flags: Flags, io
     say(
       io,
       'error',
-      `vtcode ask changes nothing, so it works in mode plan and in no other; --mode ${mode} does not belong to it. What changes something is \`vtcode exec --mode ${mode} "<task>"\`.`,
+      `vtcode ask cannot use --mode ${mode}: it changes nothing and always runs in mode plan. ` +
+        `To change files, run \`vtcode exec --mode ${mode} "<task>"\`.`,
     )
     return 2
   }
-  const images = await givenImages(flags, io)
+  const images = await readImages(flags, io)
   if (!images) return 2
   const { tools, outputFormat, json, code, context } = flags
   const asJson = json ?? outputFormat === 'json'
   const whole = asJson || code || !io.stdout.isTTY
-  const voice = whole ? undefined : new Voice(io)
-  const listeners: AgentOptions = voice ? { onDelta: voice.onDelta, onEvent: (event) => void voice.ended(event) } : {}
+  const voice = whole ? undefined : new AnswerPrinter(io)
+  const listeners: AgentOptions = voice
+    ? { onDelta: voice.onDelta, onEvent: (event) => void voice.finishText(event) }
+    : {}
   return withAgent(
     kernel,
     io,
-    { verb: 'exec', ...definedOnly({ asked: context }) },
-    { surface: 'ask', ...sessionOptions(flags), tools, quiet: true, ...listeners },
+    { verb: 'exec', ...omitUndefined({ asked: context }) },
+    { surface: 'ask', ...toAgentOptions(flags), tools, quiet: true, ...listeners },
     async (agent) => {
       const outcome = await agent.run(images.length > 0 ? { text: question, images } : question, { signal: io.signal })
       const { text, exit_code, not_applied } = outcome
       const response = code ? extractCode(text) : text
       if (asJson) io.stdout.write(formatDocument(toAnswerDocument(response, agent.model, outcome)))
       else if (![outcome.error?.message, voice?.last].includes(response)) printText(response, io)
-      io.stderr.write(notAppliedLines(outcome))
-      const reason = reasonOf(outcome)
+      io.stderr.write(formatNotApplied(outcome))
+      const reason = describeReason(outcome)
       if (reason !== undefined) say(io, 'error', reason)
       return not_applied && exit_code === 0 ? 1 : exit_code
     },

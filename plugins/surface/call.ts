@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { visibleJson } from '../../core/text/index.js'
 import type { Approval, CallOptions, Io, JsonObject, Kernel, PreparedCall } from '../../core/index.js'
-import { plainly } from '../../core/input/index.js'
+import { renderPlainText } from '../../core/input/index.js'
 import {
   createApprover,
   shouldPrintJson,
@@ -18,11 +18,11 @@ import {
   type OutputForm,
 } from '../lib/terminal/index.js'
 
-const usage = `Usage: vtcode call [flags] <tool> [action] [--field value …]
+const USAGE = `Usage: vtcode call [flags] <tool> [action] [--field value …]
 
-Calls one tool and prints its answer: text at a terminal, one JSON document
-into a pipe or a file; --json and --text choose. These, --session ID and the
-flags of the program stand before the tool's name; all behind it is input:
+Call one tool and print its answer: text at a terminal, one JSON document
+into a pipe or a file; --json and --text choose. Put these, --session ID and
+the flags of the program before the tool's name; all after it is input:
   --field value     a field; repeated it becomes a list, without a value it is
                     true; --field=value keeps leading dashes
   --input '{…}'     the whole input as JSON; --input - reads it from stdin
@@ -34,11 +34,11 @@ flags of the program stand before the tool's name; all behind it is input:
 Exit codes: 0 done, 1 failed, 2 usage, 3 configuration, 130 interrupted.
 `
 
-/** `vtcode call`: one call, and its answer. */
+/** Runs `vtcode call`: makes one call and prints its answer. */
 export default async function call(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   const words = [...argv]
   if (words[0] === '--help' || words[0] === '-h') {
-    io.stdout.write(usage)
+    io.stdout.write(USAGE)
     return 0
   }
   let tool: string
@@ -48,7 +48,7 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
   try {
     flags = takeFlags(words)
     tool = takeTool(words)
-    const help = helpFor(kernel, tool, words)
+    const help = findCallHelp(kernel, tool, words)
     if (help !== undefined) {
       io.stdout.write(help)
       return 0
@@ -63,10 +63,10 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
     return 2
   }
 
-  const told = new Set<string>()
-  remarks(kernel, io, told)
+  const reported = new Set<string>()
+  printDiagnostics(kernel, io, reported)
   const approve = createApprover(io)
-  const asked = async (request: Approval) => {
+  const notifyAndAsk = async (request: Approval) => {
     const { notify } = await import('../lib/hooks/index.js')
     notify(
       kernel,
@@ -80,43 +80,50 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
     signal: io.signal,
     surface: 'call',
     ...(flags.session !== undefined && { session: flags.session }),
-    ...(isInteractive(io) && { approve: asked, ask: createAsker(io) }),
+    ...(isInteractive(io) && { approve: notifyAndAsk, ask: createAsker(io) }),
   }
   const result = await (prepared ? kernel.call(prepared, options) : kernel.call(tool, input, options))
-  // A call of a name that was not known may have started servers.
-  remarks(kernel, io, told, !result.ok && result.error.code === 'VT_TOOL_UNKNOWN')
+  // A call of an unknown name may have started servers.
+  printDiagnostics(kernel, io, reported, !result.ok && result.error.code === 'VT_TOOL_UNKNOWN')
   for (const { code, message } of result.notices ?? []) say(io, 'info', `${code}: ${message}`)
   if (shouldPrintJson(io, flags))
     io.stdout.write(`${visibleJson(JSON.stringify(result, null, io.stdout.isTTY ? 2 : 0))}\n`)
-  else (await import('./call/shown.js')).show(result, io)
+  else (await import('./call/print_result.js')).printResult(result, io)
   return result.ok ? 0 : 1
 }
 
-/** What a user would want to fix and was not told yet, and where a name is unknown why a server may not have brought it; what only waits for consent is one line, however much it is. */
-function remarks(kernel: Kernel, io: Io, told: Set<string>, servers = false): void {
+/**
+ * Prints the diagnostics that were not printed yet. With `servers` it includes servers that did not start, which may
+ * explain an
+ * unknown name. Everything that waits for consent shares one line.
+ */
+function printDiagnostics(kernel: Kernel, io: Io, reported: Set<string>, servers = false): void {
   const wanted = kernel
     .diagnostics()
     .filter(({ severity, code }) => severity !== 'info' || (servers && code === 'VT_MCP_START'))
-  const diagnostics = wanted.filter(({ message }) => !told.has(message))
-  for (const { message } of diagnostics) told.add(message)
-  const waiting = diagnostics.filter(({ code }) => waits.has(code))
+  const diagnostics = wanted.filter(({ message }) => !reported.has(message))
+  for (const { message } of diagnostics) reported.add(message)
+  const waiting = diagnostics.filter(({ code }) => CONSENT_CODES.has(code))
   if (waiting.length > 0)
     say(
       io,
       'warning',
-      `Left out until you agree: ${waiting.length} of what this workspace brings; \`vtcode trust\` shows it and asks.`,
+      `Items of this workspace that wait for your consent: ${waiting.length}. \`vtcode trust\` shows them and asks.`,
     )
   for (const { code, severity, message, hint = '', files } of diagnostics) {
-    if (waits.has(code)) continue
+    if (CONSENT_CODES.has(code)) continue
     const text = `${message} ${hint}`.trimEnd()
     const places = files.filter((file) => !text.includes(basename(file.replace(/(:\d+)+$/, ''))))
     say(io, severity, places.length > 0 ? `${toOneLine(places[0]!)}: ${text}` : text)
   }
 }
-const waits = new Set(['VT_CONFIG_CONSENT', 'VT_CONFIG_UNTRUSTED', 'VT_PLUGIN_UNTRUSTED'])
+const CONSENT_CODES = new Set(['VT_CONFIG_CONSENT', 'VT_CONFIG_UNTRUSTED', 'VT_PLUGIN_UNTRUSTED'])
 
-/** What `--help` behind a tool, or behind its action, asks for; nothing where the words mean a call, or a tool that has such a field. */
-function helpFor(kernel: Kernel, tool: string, words: readonly string[]): string | undefined {
+/**
+ * Returns the help of a tool or action when `--help` follows its name; undefined for a call, or where the input has a
+ * field `help`.
+ */
+function findCallHelp(kernel: Kernel, tool: string, words: readonly string[]): string | undefined {
   const [action, ...rest] = words.at(-1) === '--help' || words.at(-1) === '-h' ? words.slice(0, -1) : ['-']
   if (action === '-' || rest.length > 0 || action?.startsWith('-')) return undefined
   const all = kernel.list()
@@ -126,12 +133,15 @@ function helpFor(kernel: Kernel, tool: string, words: readonly string[]): string
   if (meant.length === 0 || Object.hasOwn((meant[0]!.input['properties'] ?? {}) as object, 'help')) return undefined
   if (meant.length === 1) return renderSlotHelp(meant[0]!)
   const rows = meant.map((slot) =>
-    cutLine(`  ${slot.action!.padEnd(12)} ${toOneLine(plainly(slot.description))}`, HELP_WIDTH),
+    cutLine(`  ${slot.action!.padEnd(12)} ${toOneLine(renderPlainText(slot.description))}`, HELP_WIDTH),
   )
-  return `Usage: vtcode call ${tool} <action> [--field value …]\n\n${rows.join('\n')}\n\nvtcode call ${tool} <action> --help says more of one.\n`
+  return (
+    `Usage: vtcode call ${tool} <action> [--field value …]\n\n${rows.join('\n')}\n\nvtcode call ${tool} ` +
+    '<action> --help describes one action.\n'
+  )
 }
 
-/** Behind a tool without actions a bare word means nothing. Throws a UsageError. */
+/** Throws CallUsageError for a bare word after a tool without actions. */
 function requireAction(kernel: Kernel, tool: string, [word]: string[]): void {
   if (
     word === undefined ||
@@ -145,13 +155,15 @@ function requireAction(kernel: Kernel, tool: string, [word]: string[]): void {
   const fields = [...new Set([...required, ...Object.keys(properties)])]
   if (fields.includes('action')) return
   throw new CallUsageError(
-    `${tool} has no actions; its fields are given by name: ${fields.map((name) => `--${name}`).join(', ') || 'it has none'}.`,
+    `${tool} has no actions; give its fields by name: ` +
+      `${fields.map((name) => `--${name}`).join(', ') || 'it has none'}.`,
   )
 }
 
 /**
- * Returns the call where the check had to resolve it. Throws a UsageError for a text field without its value: it is
- * `true`, and a text of that name would be searched for, written or run.
+ * Returns the resolved call where the check needed one. Throws CallUsageError for a text field without a value: the
+ * parser
+ * gives it `true`, and the tool would search for, write or run that text.
  */
 async function requireValues(kernel: Kernel, tool: string, input: JsonObject): Promise<PreparedCall | undefined> {
   const bare = Object.keys(input).filter((name) => input[name] === true)
@@ -161,7 +173,8 @@ async function requireValues(kernel: Kernel, tool: string, input: JsonObject): P
   if (Object.values(input).includes('true') || !Object.values(meant).includes('true')) return prepared
   const texts = bare.filter((name) => meant[name.replaceAll('-', '_')] === 'true')
   throw new CallUsageError(
-    `--${(texts.length > 0 ? texts : bare).join(' and --')} needs a value; the text "true" is given as --${texts[0] ?? bare[0]!}=true.`,
+    `--${(texts.length > 0 ? texts : bare).join(' and --')} needs a value; to give the text "true", write ` +
+      `--${texts[0] ?? bare[0]!}=true.`,
   )
 }
 
@@ -169,7 +182,7 @@ interface CallFlags extends OutputForm {
   session?: string
 }
 
-/** The flags before the name of the tool. Throws a UsageError. */
+/** Takes the flags before the name of the tool. Throws CallUsageError. */
 function takeFlags(words: string[]): CallFlags {
   const flags: CallFlags = {}
   for (;;) {

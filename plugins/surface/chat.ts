@@ -1,15 +1,15 @@
 import { createInterface } from 'node:readline'
 import { Option } from 'commander'
-import { definedOnly } from '../../core/shapes/index.js'
+import { omitUndefined } from '../../core/shapes/index.js'
 import type { Io, Kernel } from '../../core/index.js'
 import {
-  givenImages,
-  progress,
-  sessionOptions,
-  Voice,
+  readImages,
+  createProgressSink,
+  toAgentOptions,
+  AnswerPrinter,
   withAgent,
-  withImages,
-  withResume,
+  addImageOption,
+  addResumeOptions,
   type EventSink,
   type ImageFlags,
   type SessionFlags,
@@ -19,7 +19,7 @@ import type { SessionSurface } from '../tui/index.js'
 import { formatForStdout, isInteractive, toOneLine, runCommand, say, createVerb } from '../lib/terminal/index.js'
 import { Keyboard } from './chat/keyboard.js'
 import { waitUntilDue } from './chat/chat_schedule.js'
-import { Conversation } from './chat/conversation.js'
+import { ChatConversation } from './chat/conversation.js'
 
 interface Flags extends SessionFlags, ImageFlags {
   plain?: true
@@ -29,8 +29,8 @@ interface Flags extends SessionFlags, ImageFlags {
 /** `vtcode chat`: draws a screen at a terminal, else reads one message a line. */
 export default async function chat(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = withImages(
-    withResume(
+  const command = addImageOption(
+    addResumeOptions(
       createVerb('chat', 'Chat with a model that uses the tools: on a screen at a terminal, else line by line.', io),
     ),
   )
@@ -49,7 +49,7 @@ export default async function chat(kernel: Kernel, argv: string[], io: Io): Prom
 }
 
 async function runChat(kernel: Kernel, { plain, surface, context, ...flags }: Flags, terminal: Io): Promise<number> {
-  const images = await givenImages(flags, terminal)
+  const images = await readImages(flags, terminal)
   if (!images) return 2
   if (
     terminal.front ||
@@ -58,27 +58,27 @@ async function runChat(kernel: Kernel, { plain, surface, context, ...flags }: Fl
       (await import('../tui/index.js')).findTerminalFault(toTerminalStreams(terminal)) === undefined)
   ) {
     const { runOnScreen } = await import('./chat/screen.js')
-    return runOnScreen(kernel, { ...flags, ...definedOnly({ context, surface }) }, terminal, images)
+    return runOnScreen(kernel, { ...flags, ...omitUndefined({ context, surface }) }, terminal, images)
   }
   const keyboard = isInteractive(terminal)
     ? new Keyboard(plain ? { ...terminal, env: { ...terminal.env, NO_COLOR: '1' } } : terminal)
     : undefined
   const io = keyboard?.io ?? terminal
   // A terminal gets words as they arrive; a file or a pipe gets whole texts.
-  const voice = io.stdout.isTTY ? new Voice(io) : undefined
-  const [show, printText] = [io.quiet ? () => {} : progress(io), printTexts(io)]
+  const voice = io.stdout.isTTY ? new AnswerPrinter(io) : undefined
+  const [show, printText] = [io.quiet ? () => {} : createProgressSink(io), printTexts(io)]
   const onEvent: EventSink = async (event) => {
     await show(event)
-    if (!voice?.ended(event)) printText(event)
+    if (!voice?.finishText(event)) printText(event)
   }
   try {
     return await withAgent(
       kernel,
       io,
-      { verb: 'interactive', ...definedOnly({ asked: context }) },
-      { surface: 'chat', ...sessionOptions(flags), onEvent, ...definedOnly({ onDelta: voice?.onDelta }) },
+      { verb: 'interactive', ...omitUndefined({ asked: context }) },
+      { surface: 'chat', ...toAgentOptions(flags), onEvent, ...omitUndefined({ onDelta: voice?.onDelta }) },
       async (agent) => {
-        const talk = new Conversation(kernel, agent, io)
+        const talk = new ChatConversation(kernel, agent, io)
         talk.images = images
         if (keyboard) await runInteractive(talk, agent, keyboard, agent.mode)
         else await runPiped(talk, io)
@@ -98,7 +98,7 @@ const toTerminalStreams = ({ stdin, screen, stderr, env }: Io) => ({
 })
 
 /** Runs the chat line by line with a person, who may type while a turn runs. */
-async function runInteractive(talk: Conversation, agent: Agent, keyboard: Keyboard, mode: string): Promise<void> {
+async function runInteractive(talk: ChatConversation, agent: Agent, keyboard: Keyboard, mode: string): Promise<void> {
   say(keyboard.io, 'info', `${agent.model}, mode ${mode}, session ${agent.session_id}; /help lists commands.`)
   // The person sends or drops messages that an earlier chat left in the queue.
   const left = await agent.takeBack()
@@ -128,7 +128,7 @@ async function readNextMessage(agent: Agent, keyboard: Keyboard, draft: string):
 }
 
 /** Handles piped input, one message a line. */
-async function runPiped(talk: Conversation, io: Io): Promise<void> {
+async function runPiped(talk: ChatConversation, io: Io): Promise<void> {
   for await (const line of createInterface({ input: io.stdin })) {
     if (line.trim() !== '') await talk.handleMessage(line.trim(), io.signal)
     if (talk.over || io.signal.aborted) return

@@ -1,12 +1,13 @@
-import { modes } from '../../core/config/index.js'
+import { MODES } from '../../core/config/index.js'
 import { openWorkspace, type Io, type JsonObject, type Kernel } from '../../core/index.js'
 import { readHelpText, runCommand, createVerb } from '../lib/terminal/index.js'
 
-// Each script asks the program at every Tab, so that it knows the tools, sessions and skills that are there.
+// Each script calls the program at every Tab to get the current tools, sessions and skills.
 const scripts = {
   bash: `_vtcode() {
   local IFS=$'\\n'
-  COMPREPLY=($(compgen -W "$(vtcode completion --complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)" -- "\${COMP_WORDS[COMP_CWORD]}"))
+  local found=$(vtcode completion --complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  COMPREPLY=($(compgen -W "$found" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F _vtcode vtcode
 `,
@@ -18,21 +19,22 @@ _vtcode() {
 }
 compdef _vtcode vtcode
 `,
-  fish: `complete -c vtcode -a '(vtcode completion --complete -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
-`,
+  fish:
+    "complete -c vtcode -a '(vtcode completion --complete -- (commandline -opc)[2..-1] (commandline -ct) " +
+    "2>/dev/null)'\n",
 }
-const how =
-  'Prints the completion of a shell. In ~/.bashrc: eval "$(vtcode completion bash)"; in ~/.zshrc the same with zsh; ' +
-  'for fish: vtcode completion fish >~/.config/fish/completions/vtcode.fish.'
+const HELP_TEXT =
+  'Print the completion script of a shell. In ~/.bashrc: eval "$(vtcode completion bash)"; in ~/.zshrc: the same ' +
+  'with zsh; for fish: vtcode completion fish >~/.config/fish/completions/vtcode.fish.'
 type Shell = keyof typeof scripts
 
-/** `vtcode completion`: the script of a shell, and the words that it asks for. */
+/** Runs `vtcode completion`: prints the script of a shell, or the words that the script asks for. */
 export default async function completion(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   if (argv[0] === '--complete') {
     const words = argv.slice(argv.indexOf('--') + 1)
     const partial = words.at(-1) ?? ''
-    const found = await candidates(kernel, words.slice(0, -1), partial, io)
-    // A shell takes these words apart once more: what could mean something to it is left out.
+    const found = await findCandidates(kernel, words.slice(0, -1), partial, io)
+    // The shell splits these words again, so words with shell syntax are left out.
     io.stdout.write(
       [...new Set(found)]
         .filter((word) => /^[\w.:@/=-]+$/.test(word) && word.startsWith(partial))
@@ -41,7 +43,7 @@ export default async function completion(kernel: Kernel, argv: string[], io: Io)
     )
     return 0
   }
-  const command = createVerb('completion', how, io)
+  const command = createVerb('completion', HELP_TEXT, io)
   command
     .addArgument(command.createArgument('<shell>').choices(Object.keys(scripts)))
     .action((shell: Shell) => void io.stdout.write(scripts[shell]))
@@ -63,25 +65,25 @@ const programFlags = [
   '--help',
 ]
 
-/** What may stand next: behind these words, at this beginning of one. */
-async function candidates(kernel: Kernel, before: readonly string[], partial: string, io: Io): Promise<string[]> {
+/** Returns candidates after `before`; the caller keeps those that begin with `partial`. */
+async function findCandidates(kernel: Kernel, before: readonly string[], partial: string, io: Io): Promise<string[]> {
   const last = before.at(-1)
-  if (last === '--mode') return [...modes]
-  const words = withoutProgramFlags(before)
+  if (last === '--mode') return [...MODES]
+  const words = dropProgramFlags(before)
   const [name, ...rest] = words
-  if (name === undefined) return partial.startsWith('-') ? programFlags : verbsOf(kernel)
-  if (name === 'help') return verbsOf(kernel)
-  if (name === 'call') return ofCall(kernel, rest, partial)
+  if (name === undefined) return partial.startsWith('-') ? programFlags : listVerbs(kernel)
+  if (name === 'help') return listVerbs(kernel)
+  if (name === 'call') return completeCall(kernel, rest, partial)
   if (last === '--resume' || last === '--session' || name === 'resume' || (name === 'sessions' && rest.length === 1)) {
-    const ids = await sessionsOf(kernel)
+    const ids = await listSessionIds(kernel)
     if (!partial.startsWith('-')) return ids
   }
   if (name === 'tools') return kernel.list().flatMap(({ tool, slot }) => [tool, slot])
   if (name === 'skills' && rest[0] === 'show') return kernel.inspection.skills().all.map(({ name: skill }) => skill)
-  return fromHelp(kernel, name, partial, io)
+  return completeFromHelp(kernel, name, partial, io)
 }
 
-function withoutProgramFlags(words: readonly string[]): string[] {
+function dropProgramFlags(words: readonly string[]): string[] {
   const left: string[] = []
   for (let at = 0; at < words.length; at++) {
     const word = words[at]!
@@ -91,13 +93,13 @@ function withoutProgramFlags(words: readonly string[]): string[] {
   return left
 }
 
-const verbsOf = (kernel: Kernel): string[] =>
+const listVerbs = (kernel: Kernel): string[] =>
   kernel.inspection
     .contributions()
     .flatMap(({ kind, state, verb: name }) => (kind === 'surface' && state === 'active' && name ? [name] : []))
 
-/** The tool, then its action, then the fields that were not given; behind a field with choices these. */
-function ofCall(kernel: Kernel, words: string[], partial: string): string[] {
+/** Returns the tools, then the actions of a tool, then its missing fields; after a field with choices, the choices. */
+function completeCall(kernel: Kernel, words: string[], partial: string): string[] {
   const slots = kernel.list()
   const at = words.findIndex((word, index) => !word.startsWith('-') && words[index - 1] !== '--session')
   const [tool, ...rest] = at < 0 ? [] : words.slice(at)
@@ -120,7 +122,7 @@ function ofCall(kernel: Kernel, words: string[], partial: string): string[] {
   ]
 }
 
-async function sessionsOf(kernel: Kernel): Promise<string[]> {
+async function listSessionIds(kernel: Kernel): Promise<string[]> {
   const { listSessions } = await import('../agent/cli/index.js')
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
@@ -130,8 +132,8 @@ async function sessionsOf(kernel: Kernel): Promise<string[]> {
   }
 }
 
-/** The flags and sub-commands that the help of a verb names. */
-async function fromHelp(kernel: Kernel, name: string, partial: string, io: Io): Promise<string[]> {
+/** Reads the flags and sub-commands from the help of a verb. */
+async function completeFromHelp(kernel: Kernel, name: string, partial: string, io: Io): Promise<string[]> {
   const text = await readHelpText(kernel, name, io)
   const flags = [...text.matchAll(/(?<![\w-])--[a-z][\w-]*/g)].map(([flag]) => flag)
   const commands = [

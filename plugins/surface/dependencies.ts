@@ -3,13 +3,13 @@ import { findRipgrep } from '../lib/search/index.js'
 import { findAstGrep, install } from '../lib/syntax/index.js'
 import { formatColumns, runCommand, say, createVerb } from '../lib/terminal/index.js'
 
-/** `vtcode dependencies`: the programs behind the tools, and how they come here. */
+/** Runs `vtcode dependencies`: lists and installs the programs that tools need. */
 export default async function dependencies(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = createVerb('dependencies', 'Shows the programs that tools need, and installs them.', io)
+  const command = createVerb('dependencies', 'List the programs that tools need, and install them.', io)
   command
     .command('list', { isDefault: true })
-    .description('which programs are there')
+    .description('List the programs and their paths.')
     .action(async () => {
       const rows = [
         ['ast-grep', findAstGrep({ root: kernel.workspace, home: kernel.inspection.home })],
@@ -19,17 +19,17 @@ export default async function dependencies(kernel: Kernel, argv: string[], io: I
     })
   command
     .command('install <name>')
-    .description('fetch one, checked against its pinned hash: ast-grep')
+    .description('Fetch one program and check its pinned hash: ast-grep.')
     .action(async (name: string) => {
       if (name !== 'ast-grep') {
-        say(io, 'error', `'${name}' is nothing that vtcode installs; possible: ast-grep.`)
+        say(io, 'error', `vtcode cannot install '${name}'; available: ast-grep.`)
         code = 2
         return
       }
       try {
-        io.stdout.write(
-          `Installed: ${await install(kernel.inspection.home, new AbortController().signal, { again: true, web: kernel.settings.web })}\n`,
-        )
+        const options = { again: true, web: kernel.settings.web }
+        const path = await install(kernel.inspection.home, new AbortController().signal, options)
+        io.stdout.write(`Installed: ${path}\n`)
       } catch (error) {
         say(io, 'error', `ast-grep was not installed: ${(error as Error).message}.`)
         code = 1

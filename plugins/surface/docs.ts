@@ -2,19 +2,20 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { makeFolder } from '../../core/system/index.js'
 import { codes, readContract, type ContributionInfo, type Io, type Kernel, type SlotInfo } from '../../core/index.js'
-import { plainly } from '../../core/input/index.js'
+import { renderPlainText } from '../../core/input/index.js'
 import { factTable, outcomeTable, turnBounds } from '../agent/cli/index.js'
 import { runCommand, say, createVerb } from '../lib/terminal/index.js'
 
-/** `vtcode docs`: the pages that are made from the manifests and the table of codes. */
+/** Runs `vtcode docs`: writes the pages generated from manifests, settings and error codes. */
 export default async function docs(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const command = createVerb(
     'docs',
-    'Writes the generated pages of this project: manifests/README.md, docs/errors.md, the tables of docs/agent-loop.md and docs/settings.md, the skill plugin-author.',
+    'Write the generated pages of this project: manifests/README.md, docs/errors.md, the tables of ' +
+      'docs/agent-loop.md and docs/settings.md, the skill plugin-author.',
     io,
   )
-    .option('--check', 'only say whether they are fresh')
+    .option('--check', 'check them and write nothing')
     .action(async ({ check = false }: { check?: boolean }) => void (code = await write(kernel, check, io)))
   return runCommand(command, argv, () => code)
 }
@@ -22,18 +23,21 @@ export default async function docs(kernel: Kernel, argv: string[], io: Io): Prom
 async function write(kernel: Kernel, check: boolean, io: Io): Promise<number> {
   const root = kernel.workspace
   if (!isProject(root)) {
-    say(io, 'error', `${root} is not the source of vtcode; its pages are made there.`)
+    say(io, 'error', `${root} is not the source of vtcode. Run this in a checkout of vtcode.`)
     return 2
   }
   const builtin = kernel.inspection.contributions().filter(({ layer }) => layer === 'builtin')
   const slots = kernel.list().filter(({ chain }) => chain.some((id) => id.startsWith('builtin:')))
   const stale: string[] = []
   const pages = [
-    ['manifests/README.md', () => catalogue(builtin, slots)],
-    ['docs/errors.md', () => errorPage(builtin)],
-    ['docs/agent-loop.md', loopPage],
-    ['docs/settings.md', settingsPage],
-    ['skills/plugin-author/SKILL.md', (before: string) => authorSkill(before, read(join(root, 'docs/plugins.md')))],
+    ['manifests/README.md', () => renderCatalogue(builtin, slots)],
+    ['docs/errors.md', () => renderErrorPage(builtin)],
+    ['docs/agent-loop.md', renderLoopPage],
+    ['docs/settings.md', renderSettingsPage],
+    [
+      'skills/plugin-author/SKILL.md',
+      (before: string) => renderAuthorSkill(before, read(join(root, 'docs/plugins.md'))),
+    ],
   ] as const
   for (const [name, make] of pages) {
     const before = read(join(root, name))
@@ -44,7 +48,7 @@ async function write(kernel: Kernel, check: boolean, io: Io): Promise<number> {
     makeFolder(dirname(join(root, name)))
     writeFileSync(join(root, name), after)
   }
-  if (!check) io.stdout.write(stale.length === 0 ? 'All pages were fresh.\n' : `Written: ${stale.join(', ')}.\n`)
+  if (!check) io.stdout.write(stale.length === 0 ? 'All pages are up to date.\n' : `Written: ${stale.join(', ')}.\n`)
   else if (stale.length > 0) say(io, 'error', `Stale: ${stale.join(', ')}. Write them with \`npm run docs\`.`)
   return check && stale.length > 0 ? 1 : 0
 }
@@ -61,52 +65,53 @@ function read(file: string): string {
   }
 }
 
-function catalogue(builtin: ContributionInfo[], slots: SlotInfo[]): string {
+function renderCatalogue(builtin: ContributionInfo[], slots: SlotInfo[]): string {
   const tools = [...new Set(slots.map(({ tool }) => tool))].map((tool) => {
     const rows = slots
       .filter((slot) => slot.tool === tool)
       .map(({ action, slot, effects, description, chain }) => [
         action ?? '–',
         effects.join(', ') || 'none',
-        firstSentence(description),
-        served(chain, builtin, slot),
+        takeFirstSentence(description),
+        renderHandlers(chain, builtin, slot),
       ])
-    return `## ${tool}\n\n${table(['action', 'effects', 'what it is for', 'served by'], rows)}`
+    return `## ${tool}\n\n${renderTable(['action', 'effects', 'purpose', 'served by'], rows)}`
   })
   const others = builtin
     .filter(({ kind }) => kind !== 'action')
-    .map((one) => [one.kind, one.verb ?? nameOf(one), firstSentence(one.description ?? ''), link(one)])
+    .map((one) => [one.kind, one.verb ?? toShortName(one), takeFirstSentence(one.description ?? ''), renderLink(one)])
   return `# Manifests
 
-What exists. Each file is data that names a module in \`plugins/\`; [\`schema/manifest.1.json\`](schema/manifest.1.json) says what it may hold. This page is made by \`npm run docs\`.
+The tools and other contributions of vtcode. Each file is data that names a module in \`plugins/\`;
+[\`schema/manifest.1.json\`](schema/manifest.1.json) defines the format. \`npm run docs\` generates this page.
 
 ${tools.join('\n')}
 ## Policies, compactors, adapters, surfaces
 
-${table(['kind', 'name', 'what it is for', 'manifest'], others)}`
+${renderTable(['kind', 'name', 'purpose', 'manifest'], others)}`
 }
 
-function served(chain: readonly string[], builtin: ContributionInfo[], slot: string): string {
+function renderHandlers(chain: readonly string[], builtin: ContributionInfo[], slot: string): string {
   return chain
     .flatMap((id) => builtin.filter((one) => one.id === id && one.slot === slot))
-    .map((one) => `${link(one)}${one.stage === 'primary' ? '' : ` (${one.stage})`}`)
+    .map((one) => `${renderLink(one)}${one.stage === 'primary' ? '' : ` (${one.stage})`}`)
     .join(', ')
 }
 
-const nameOf = ({ id }: ContributionInfo): string => id.slice(id.indexOf(':') + 1)
-const link = (one: ContributionInfo): string => {
+const toShortName = ({ id }: ContributionInfo): string => id.slice(id.indexOf(':') + 1)
+const renderLink = (one: ContributionInfo): string => {
   const path = relative(join(one.file.slice(0, one.file.lastIndexOf('/manifests/')), 'manifests'), one.file)
   return `[${path}](${path})`
 }
-const firstSentence = (text: string): string =>
+const takeFirstSentence = (text: string): string =>
   /^[\s\S]*?[.!?](?=\s|$)/.exec(text.trim())?.[0].replace(/\s+/g, ' ') ?? text.trim()
 
-function errorPage(builtin: ContributionInfo[]): string {
+function renderErrorPage(builtin: ContributionInfo[]): string {
   const core = Object.entries(codes).map(
     ([code, [message, hint, retryable]]: [string, readonly [string, string, true?]]) => [
       `\`${code}\``,
       message,
-      plainly(hint),
+      renderPlainText(hint),
       retryable ? 'yes' : '',
     ],
   )
@@ -114,7 +119,7 @@ function errorPage(builtin: ContributionInfo[]): string {
   for (const one of builtin) {
     for (const [code, { message = '', hint = '', retryable = false }] of Object.entries(one.errors ?? {})) {
       if (!own.has(code)) own.set(code, { message, hint, retryable, slots: [] })
-      own.get(code)!.slots.push(one.slot ?? `${one.kind} ${nameOf(one)}`)
+      own.get(code)!.slots.push(one.slot ?? `${one.kind} ${toShortName(one)}`)
     }
   }
   const rest = [...own]
@@ -123,38 +128,39 @@ function errorPage(builtin: ContributionInfo[]): string {
       `\`${code}\``,
       slots.join(', '),
       message,
-      plainly(hint),
+      renderPlainText(hint),
       retryable ? 'yes' : '',
     ])
   return `# Error codes
 
-What a failed call, a diagnostic or a notice may say. A code is never used for something else. This page is made by \`npm run docs\`.
+The codes of failed calls, diagnostics and notices. A code never changes its meaning.
+\`npm run docs\` generates this page.
 
-## Of the kernel
+## Kernel
 
-${table(['code', 'message', 'what to do next', 'may pass later'], core)}
-## From the manifests
+${renderTable(['code', 'message', 'what to do next', 'may pass later'], core)}
+## Manifests
 
-${table(['code', 'of', 'message', 'what to do next', 'may pass later'], rest)}`
+${renderTable(['code', 'slot', 'message', 'what to do next', 'may pass later'], rest)}`
 }
 
-/** The page on the agent's loop is written by people; each of its tables is that of the code. */
-const loopPage = (page: string): string =>
-  withTables(page, {
+/** Fills the tables of the page about the agent loop; people write its text. */
+const renderLoopPage = (page: string): string =>
+  fillTables(page, {
     facts: () =>
-      table(
+      renderTable(
         ['fact', 'what it says', 'on disk'],
-        Object.entries(factTable).map(([kind, { says, on_disk }]) => [`\`${kind}\``, says, on_disk]),
+        Object.entries(factTable).map(([kind, { description: says, on_disk }]) => [`\`${kind}\``, says, on_disk]),
       ),
     limits: () =>
-      table(
+      renderTable(
         ['setting', 'what it bounds in a turn'],
         turnBounds.map(({ setting, says }) => [`\`${setting}\``, says]),
       ),
     outcomes: () =>
-      table(
+      renderTable(
         ['outcome', 'when', 'what to do next', 'subtype', 'exit code'],
-        Object.entries(outcomeTable).map(([code, { says, next = '', subtype, exit_code, codes = [] }]) => [
+        Object.entries(outcomeTable).map(([code, { description: says, next = '', subtype, exit_code, codes = [] }]) => [
           `\`${code}\``,
           [says, ...codes.map((one) => `\`${one}\``)].join(' '),
           next,
@@ -164,17 +170,20 @@ const loopPage = (page: string): string =>
       ),
   })
 
-const settingsPage = (page: string): string =>
-  withTables(page, {
+const renderSettingsPage = (page: string): string =>
+  fillTables(page, {
     settings: () =>
-      table(
+      renderTable(
         ['key', 'default', 'in a repository', 'value'],
-        settingRows(readContract('config.1.json') as SettingNode, [], 'free'),
+        listSettingRows(readContract('config.1.json') as SettingNode, [], 'free'),
       ),
   })
 
-/** The skill of authors is the page that people read, below its own front matter. Its commands are run where the page is; links lead to what the skill has. */
-function authorSkill(before: string, page: string): string {
+/**
+ * Builds the skill plugin-author from docs/plugins.md. Keeps the front matter and removes links to files outside the
+ * skill.
+ */
+function renderAuthorSkill(before: string, page: string): string {
   const [front = ''] = /^---\n[\s\S]*?\n---\n/.exec(before) ?? []
   const body = page
     .replace(/^<!-- [\s\S]*?-->\n/gm, '')
@@ -194,11 +203,13 @@ interface SettingNode {
   properties?: Record<string, SettingNode>
   'x-workspace'?: string
 }
-/** A row for each key that holds a value; what a section says of the repository holds for its keys. */
-function settingRows(node: SettingNode, path: string[], above: string): string[][] {
+/** Lists one row for each key with a value. Keys inherit `x-workspace` of their section. */
+function listSettingRows(node: SettingNode, path: string[], above: string): string[][] {
   const repository = node['x-workspace'] ?? above
   if (node.properties)
-    return Object.entries(node.properties).flatMap(([key, inside]) => settingRows(inside, [...path, key], repository))
+    return Object.entries(node.properties).flatMap(([key, inside]) =>
+      listSettingRows(inside, [...path, key], repository),
+    )
   const bounds = [
     ...(node.minimum === undefined ? [] : [`at least ${node.minimum}`]),
     ...(node.maximum === undefined ? [] : [`at most ${node.maximum}`]),
@@ -216,15 +227,15 @@ function settingRows(node: SettingNode, path: string[], above: string): string[]
   ]
 }
 
-function withTables(page: string, made: Record<string, () => string>): string {
+function fillTables(page: string, made: Record<string, () => string>): string {
   return page.replace(
     /(<!-- table: (\w+) -->\n)[\s\S]*?(<!-- end -->)/g,
     (whole, begin: string, name: string, end: string) => (made[name] ? `${begin}${made[name]()}${end}` : whole),
   )
 }
 
-function table(head: string[], rows: string[][]): string {
-  const line = (cells: string[]) =>
+function renderTable(head: string[], rows: string[][]): string {
+  const formatRow = (cells: string[]) =>
     `| ${cells.map((cell) => cell.replace(/\s+/g, ' ').replaceAll('|', '\\|')).join(' | ')} |\n`
-  return line(head) + `|${head.map(() => '---|').join('')}\n` + rows.map(line).join('')
+  return formatRow(head) + `|${head.map(() => '---|').join('')}\n` + rows.map(formatRow).join('')
 }

@@ -16,12 +16,12 @@ interface ExportContext {
   id: string
 }
 
-/** `vtcode export`: a session in a format of other programs, or as a folder that another machine opens. */
+/** `vtcode export`: writes a session in a format of other programs, or as a folder for another machine. */
 export default async function exportSession(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const command = createVerb(
     'export',
-    'Writes a session as ATIF, Open Responses or OpenTelemetry, to stdout or a file, or as a folder that another machine opens.',
+    'Write a session as ATIF, Open Responses or OpenTelemetry to stdout or a file, or as a folder for another machine.',
     io,
   )
   const addFormat = (
@@ -29,44 +29,47 @@ export default async function exportSession(kernel: Kernel, argv: string[], io: 
     description: string,
     write: (here: ExportContext, flags: ExportFlags) => Promise<void>,
   ) => {
-    const one = command.command(name).argument('[session]', 'its id; default: your last one').description(description)
-    if (name === 'folder') one.requiredOption('--out <folder>', 'a folder of the workspace that does not exist yet')
+    const one = command
+      .command(name)
+      .argument('[session]', 'its id; default: your last session')
+      .description(description)
+    if (name === 'folder') one.requiredOption('--out <folder>', 'a new folder of the workspace')
     else one.option('--out <file>', 'a file of the workspace; default: stdout')
     if (name === 'otel') {
-      one.option('--content', 'with what people, models and tools said')
+      one.option('--content', 'include texts of people, models and tools')
       one.addOption(
         new Option(
           '--endpoint [url]',
-          'send it to this collector; without an address to telemetry.otel_endpoint of your settings',
+          'send to this collector; without a URL, to telemetry.otel_endpoint of your settings',
         ).conflicts('out'),
       )
     }
-    one.option('--force', 'also a session that is flagged no-export')
+    one.option('--force', 'also export a session that is flagged no-export')
     one.action(
       async (id: string | undefined, flags: ExportFlags) => void (code = await runExport(kernel, io, id, flags, write)),
     )
   }
   addFormat('atif', 'an ATIF-v1.7 trajectory, one JSON document', async (here, { out }) => {
-    const { events, files, faults } = await here.agent.recordsOfSession(here.workspace, here.id)
-    await writeExport(here, out, here.agent.atifOf(events, files))
-    here.agent.tellFaults(io, faults)
+    const { events, files, faults } = await here.agent.openSessionRecords(here.workspace, here.id)
+    await writeExport(here, out, here.agent.exportAtif(events, files))
+    here.agent.reportFaults(io, faults)
   })
-  addFormat('open-responses', 'Open Responses 2026-04-24, a streamed event a line', async (here, { out }) => {
-    const { events, faults } = await here.agent.recordsOfSession(here.workspace, here.id)
-    await writeExport(here, out, here.agent.openResponsesOf(events))
-    here.agent.tellFaults(io, faults)
+  addFormat('open-responses', 'Open Responses 2026-04-24, one streamed event per line', async (here, { out }) => {
+    const { events, faults } = await here.agent.openSessionRecords(here.workspace, here.id)
+    await writeExport(here, out, here.agent.exportOpenResponses(events))
+    here.agent.reportFaults(io, faults)
   })
   addFormat(
     'otel',
-    'OTLP/JSON spans by the GenAI conventions; they are sent only where --endpoint says so',
+    'OTLP/JSON spans by the GenAI conventions; sent only with --endpoint',
     async (here, { out, content, endpoint }) => {
-      const collector = endpoint === undefined ? undefined : here.agent.collectorOf(kernel, endpoint)
-      const { events, faults } = await here.agent.recordsOfSession(here.workspace, here.id)
-      const spans = here.agent.otelOf(events, { content: content ?? false })
+      const collector = endpoint === undefined ? undefined : here.agent.resolveCollector(kernel, endpoint)
+      const { events, faults } = await here.agent.openSessionRecords(here.workspace, here.id)
+      const spans = here.agent.exportOtel(events, { content: content ?? false })
       await (collector
         ? here.agent.sendSpans(collector, spans, io).then(() => printPath(io, collector.href))
         : writeExport(here, out, spans))
-      here.agent.tellFaults(io, faults)
+      here.agent.reportFaults(io, faults)
     },
   )
   addFormat('folder', 'events, prompts and manifest, for `vtcode trace <folder>` on another machine', (here, { out }) =>
@@ -85,7 +88,7 @@ async function runExport(
   const agent = await import('../agent/cli/index.js')
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
-    const id = await agent.sessionMeant(workspace, named)
+    const id = await agent.resolveSessionId(workspace, named)
     if (!flags.force) await agent.refuseFlagged(workspace, id)
     await write({ agent, workspace, io, id }, flags)
     return 0
@@ -107,16 +110,16 @@ const writeExport = (
 
 const printPath = (io: Io, path: string): void => void io.stdout.write(`${toOneLine(path)}\n`)
 
-/** What a trace is made of, and nothing that could be gone on with: no journal, no queue, no images. */
+/** Writes the files of a trace, and nothing to resume a session with: no journal, no queue, no images. */
 async function writeFolder({ agent, workspace, io, id }: ExportContext, out: string): Promise<void> {
   const place = workspace.normalize(out)
   await workspace.write(`${place}/.gitignore`, Buffer.from('*\n'), 'nothing')
-  const { events, files, faults } = await agent.recordsOfSession(workspace, id)
+  const { events, files, faults } = await agent.openSessionRecords(workspace, id)
   const prompts = new Set<string>()
   const lines = async function* () {
     for await (const event of events) {
       if (event.type === 'segment.started') prompts.add(event.prompt_path).add(event.catalog_path)
-      yield agent.eventLine(event)
+      yield agent.formatEventLine(event)
     }
   }
   await agent.writePieces(workspace, `${place}/events.jsonl`, lines())
@@ -125,9 +128,9 @@ async function writeFolder({ agent, workspace, io, id }: ExportContext, out: str
     if (text !== undefined) await workspace.write(`${place}/${path}`, Buffer.from(text), 'anything')
   }
   const known = (await agent.listSessions(workspace)).find(({ session_id }) => session_id === id)
-  // Where it lay says nothing to another machine.
+  // The path of the workspace means nothing on another machine.
   const { workspace: _, ...manifest } = known ?? { workspace: '' }
   await workspace.write(`${place}/manifest.json`, Buffer.from(`${JSON.stringify(manifest)}\n`), 'anything')
-  agent.tellFaults(io, faults)
+  agent.reportFaults(io, faults)
   printPath(io, place)
 }

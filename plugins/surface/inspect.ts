@@ -15,32 +15,34 @@ interface InspectFlags {
   open?: true
 }
 
-/** `vtcode inspect`: a page of this workspace that shows what happens, who serves what, and what the policies say. It changes nothing. */
+/** Runs `vtcode inspect`: serves a read-only page with live calls, tools, policies, plugins and settings. */
 export default async function inspect(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const command = createVerb(
     'inspect',
-    'Serves a page on this machine: calls as they come, tools and who serves them, what the policies say of a call, plugins, settings. It changes nothing.',
+    'Serve a page on this machine that shows live calls, tools and their handlers, decisions of policies, ' +
+      'plugins and settings. The page changes nothing.',
     io,
   )
-    .argument('[session]', 'show this one first')
+    .argument('[session]', 'show this session first')
     .option('--last', 'show your last session first')
     .addOption(new Option('--all', 'all sessions of the workspace (the default)').conflicts('last'))
-    .option('--port <n>', 'of 127.0.0.1; 0 takes a free one', portNumber, 0)
-    .option('--open', 'open it in the browser')
+    .option('--port <n>', 'port of 127.0.0.1; 0 picks a free one', parsePort, 0)
+    .option('--open', 'open the page in the browser')
     .action(
-      async (session: string | undefined, flags: InspectFlags) => void (code = await serve(kernel, session, flags, io)),
+      async (session: string | undefined, flags: InspectFlags) =>
+        void (code = await runInspector(kernel, session, flags, io)),
     )
   return runCommand(command, argv, () => code)
 }
 
-function portNumber(text: string): number {
+function parsePort(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
     throw new InvalidArgumentError('a port is a number from 0 to 65535.')
   return Number(text)
 }
 
-async function serve(
+async function runInspector(
   kernel: Kernel,
   named: string | undefined,
   { last, port, open }: InspectFlags,
@@ -48,10 +50,10 @@ async function serve(
 ): Promise<number> {
   const [agent, { serveInspector }] = await Promise.all([import('../agent/cli/index.js'), import('./inspect/serve.js')])
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
-  const shown: { close?: () => void } = {}
+  const opened: { close?: () => void } = {}
   try {
-    const session = last ? await agent.sessionMeant(workspace, undefined) : named
-    if (session !== undefined) await agent.sessionExists(workspace, session)
+    const session = last ? await agent.resolveSessionId(workspace, undefined) : named
+    if (session !== undefined) await agent.requireSession(workspace, session)
     const inspector = await serveInspector({
       kernel,
       workspace,
@@ -64,7 +66,8 @@ async function serve(
       say(
         io,
         'error',
-        `VT_INSPECT_PORT: 127.0.0.1:${port} cannot be listened on: ${inspector.message}\n  Name another with --port, or leave it out for a free one.`,
+        `VT_INSPECT_PORT: Cannot listen on 127.0.0.1:${port}: ${inspector.message}\n` +
+          '  Name another port with --port, or omit it for a free one.',
       )
       return 1
     }
@@ -73,9 +76,10 @@ async function serve(
     say(
       io,
       'info',
-      `Whoever has this address sees what happens in ${toOneLine(kernel.workspace)}; it ends with ${io.alone ? 'the chat' : 'Ctrl-C'}.`,
+      `Anyone with this address can watch ${toOneLine(kernel.workspace)}; ` +
+        `the page ends with ${io.withTerminal ? 'the chat' : 'Ctrl-C'}.`,
     )
-    if (open) shown.close = openHidden(kernel, url, io)
+    if (open) opened.close = openAddress(kernel, url, io)
     await new Promise<void>((resolve) =>
       io.signal.aborted ? resolve() : io.signal.addEventListener('abort', () => resolve(), { once: true }),
     )
@@ -84,22 +88,23 @@ async function serve(
   } catch (error) {
     return agent.printFailure(kernel, error, io)
   } finally {
-    shown.close?.()
+    opened.close?.()
     workspace.close()
   }
 }
 
-/** Opens the address by a file that is the user's alone: what a program is started with, everybody on the machine can read. */
-function openHidden(kernel: Kernel, url: string, io: Io): () => void {
+/** Opens the address through a private file, because other users can read arguments of a program. */
+function openAddress(kernel: Kernel, url: string, io: Io): () => void {
   const folder = join(kernel.inspection.home, 'state')
   makeFolder(folder, 0o700)
   const file = join(folder, `inspect-${randomBytes(8).toString('hex')}.html`)
   writeFileSync(
     file,
-    `<!doctype html><meta charset="utf-8"><title>vtcode inspector</title><meta http-equiv="refresh" content="0;url=${url}">\n`,
+    '<!doctype html><meta charset="utf-8"><title>vtcode inspector</title>' +
+      `<meta http-equiv="refresh" content="0;url=${url}">\n`,
     { mode: 0o600, flag: 'wx' },
   )
   if (!openInBrowser(pathToFileURL(file).href, { env: io.env, workspace: kernel.workspace }))
-    say(io, 'info', 'No browser was found; open the address yourself.')
+    say(io, 'info', 'No browser found; open the address yourself.')
   return () => rmSync(file, { force: true })
 }

@@ -11,39 +11,40 @@ import {
   type OutputForm,
 } from '../lib/terminal/index.js'
 
-/** `vtcode models`: which models can be had, what is known of one, and whether it answers. */
+/** Runs `vtcode models`: lists the available models, describes one or tries one. */
 export default async function models(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const guarded = async (what: () => Promise<void>) => {
+  const runReported = async (work: () => Promise<void>) => {
     try {
-      await what()
+      await work()
     } catch (error) {
       code = io.signal.aborted ? 130 : printFailure(kernel, error, io)
     }
   }
   const command = createVerb(
     'models',
-    'Lists the models of the providers in your settings, describes one, tries one. At a terminal as text, into a pipe as JSON; --json and --text choose.',
+    'List the models of the providers in your settings, describe one, try one. The output is text at a terminal ' +
+      'and JSON into a pipe; --json and --text choose.',
     io,
   )
   command
     .command('list', { isDefault: true })
     .option('--json')
     .option('--text')
-    .action((form: OutputForm) => guarded(() => list(kernel, shouldPrintJson(io, form), io)))
+    .action((form: OutputForm) => runReported(() => printModels(kernel, shouldPrintJson(io, form), io)))
   command
     .command('describe <id>')
-    .description('each fact with where it comes from')
+    .description('Show each fact with its source.')
     .option('--json')
     .option('--text')
-    .action((id: string, form: OutputForm) => guarded(() => describe(kernel, id, shouldPrintJson(io, form), io)))
+    .action((id: string, form: OutputForm) => runReported(() => printModel(kernel, id, shouldPrintJson(io, form), io)))
   command
     .command('check <id>')
-    .description('sends one small request')
+    .description('Send one small request.')
     .option('--json')
     .option('--text')
     .action((id: string, form: OutputForm) =>
-      guarded(async () => {
+      runReported(async () => {
         const { checkModel } = await import('../agent/cli/index.js')
         const found = await checkModel(kernel, id, io.env, io.signal)
         io.stdout.write(
@@ -60,20 +61,22 @@ export default async function models(kernel: Kernel, argv: string[], io: Io): Pr
     )
   command
     .command('login <provider>')
-    .description('signs in to a provider whose auth is oauth; --forget signs out')
+    .description('Sign in to a provider whose auth is oauth; --forget signs out.')
     .option('--forget')
-    .action((name: string, { forget }: { forget?: true }) => guarded(() => login(kernel, name, forget ?? false, io)))
+    .action((name: string, { forget }: { forget?: true }) =>
+      runReported(() => login(kernel, name, forget ?? false, io)),
+    )
   return runCommand(command, argv, () => code)
 }
 
-async function list(kernel: Kernel, json: boolean, io: Io): Promise<void> {
-  const { listModels, uncountedModels, chooseComponents } = await import('../agent/cli/index.js')
+async function printModels(kernel: Kernel, json: boolean, io: Io): Promise<void> {
+  const { listModels, listIgnoredModels, chooseComponents } = await import('../agent/cli/index.js')
   const { models, without_key, faults } = await listModels(
     kernel,
     await chooseComponents({ kernel, env: io.env }),
     io.signal,
   )
-  for (const fault of new Set([...faults, ...uncountedModels(kernel, io.env)])) say(io, 'warning', fault)
+  for (const fault of new Set([...faults, ...listIgnoredModels(kernel, io.env)])) say(io, 'warning', fault)
   const rows = models.map(({ id, display_name, format, facts }) => ({
     id,
     provider: display_name,
@@ -90,15 +93,16 @@ async function list(kernel: Kernel, json: boolean, io: Io): Promise<void> {
   )
   if (rows.length === 0)
     io.stderr.write(
-      'No model is available: set a key below, or name a server under custom_providers in ~/.vtcode/vtcode.config.yaml.\n',
+      'No model is available: set a key below, or name a server under custom_providers in ' +
+        '~/.vtcode/vtcode.config.yaml.\n',
     )
   if (without_key.length > 0 && !io.quiet)
     io.stderr.write(
-      `With a key also: ${without_key.map(({ name, variable }) => `${name} (${variable})`).join(', ')}.\n`,
+      `Available with a key: ${without_key.map(({ name, variable }) => `${name} (${variable})`).join(', ')}.\n`,
     )
 }
 
-async function describe(kernel: Kernel, id: string, json: boolean, io: Io): Promise<void> {
+async function printModel(kernel: Kernel, id: string, json: boolean, io: Io): Promise<void> {
   const { findModel } = await import('../agent/cli/index.js')
   const { id: known, display_name, format, entry, facts, sources, source } = findModel(kernel, io.env, id)
   const head = {
@@ -124,14 +128,16 @@ async function describe(kernel: Kernel, id: string, json: boolean, io: Io): Prom
 }
 
 async function login(kernel: Kernel, name: string, forget: boolean, io: Io): Promise<void> {
-  const [{ signInOf }, { signIn, signOut }, { chooseComponents }] = await Promise.all([
+  const [{ createSignIn }, { signIn, signOut }, { chooseComponents }] = await Promise.all([
     import('../agent/cli/index.js'),
     import('../agent/cli/index.js'),
     import('../agent/cli/index.js'),
   ])
-  const way = await signInOf(kernel, name, await chooseComponents({ kernel, env: io.env }))
+  const signInTarget = await createSignIn(kernel, name, await chooseComponents({ kernel, env: io.env }))
   if (forget)
-    return void io.stderr.write(signOut(way) ? `Signed out of ${name}.\n` : `Nobody is signed in to ${name}.\n`)
-  await signIn(way, kernel.workspace, io.signal)
+    return void io.stderr.write(
+      signOut(signInTarget) ? `Signed out of ${name}.\n` : `You are not signed in to ${name}.\n`,
+    )
+  await signIn(signInTarget, kernel.workspace, io.signal)
   io.stderr.write(`Signed in to ${name}.\n`)
 }

@@ -12,120 +12,125 @@ import {
   say,
   createVerb,
 } from '../lib/terminal/index.js'
-import { addPlugin, pluginsFolder, remove, surroundings, update, type AddOptions } from './plugins/install.js'
+import {
+  addPlugin,
+  resolvePluginsFolder,
+  removePlugin,
+  createInspectContext,
+  updatePlugin,
+  type AddOptions,
+} from './plugins/install.js'
 import { UserError } from './plugins/user_error.js'
-import { infoDocument, infoText } from './plugins/show.js'
-import { infoBefore, searchPlugins } from './plugins/search.js'
-import { createPlugin, runners, templates, type StarterChoice } from './plugins/starter.js'
-import { testPlugin } from './plugins/tests.js'
+import { createInfoDocument, renderInfo } from './plugins/show.js'
+import { showUninstalled, searchPlugins } from './plugins/search.js'
+import { createPlugin, runners, templates, type StarterChoice } from './plugins/create_plugin.js'
+import { testPlugin } from './plugins/test_plugin.js'
 import { writeTypes } from './plugins/types.js'
 import { validatePlugin } from './plugins/validate.js'
 
-/** `vtcode plugins`: what was found and what became of it, and everything about writing and installing plugins. */
+/** Runs `vtcode plugins`: lists, shows, checks, writes and installs plugins. */
 export default async function plugins(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = createVerb(
-    'plugins',
-    'Everything about plugins: what is there, what it may do, writing, checking and installing them.',
-    io,
-  )
+  const command = createVerb('plugins', 'List, show, write, check and install plugins.', io)
   command
     .command('list')
-    .description(
-      'Lists every manifest that was found with its one state, the layer it comes from, its file, and why it is not active.',
-    )
-    .option('--json', 'as one JSON document, with the folders of plugins')
+    .description('List every manifest with its state, its layer, its file, and the reason when it is not active.')
+    .option('--json', 'print one JSON document, with the folders of plugins')
     .action(
       ({ json }: { json?: true }) =>
         void io.stdout.write(
-          json ? formatDocument(found(kernel)) : render(kernel.inspection.contributions(), kernel.workspace, io),
+          json
+            ? formatDocument(toListDocument(kernel))
+            : render(kernel.inspection.contributions(), kernel.workspace, io),
         ),
     )
   command
     .command('show')
     .alias('info')
-    .description(
-      'Says what a plugin is, what it may do, and where it came from; of one that is not installed, before it is.',
-    )
+    .description('Show what a plugin is, what it may do, and its source; also of a plugin that is not installed yet.')
     .argument(
       '<name>',
-      'of a plugin or the id of one thing it brings; of a plugin of an index; or a source as `add` takes it',
+      'a plugin, the id of one of its contributions, a plugin of an index, or a source as `add` takes it',
     )
-    .option('--json', 'as one JSON document')
+    .option('--json', 'print one JSON document')
     .action(
-      async (name: string, { json }: { json?: true }) => void (code = await info(kernel, name, json ?? false, io)),
+      async (name: string, { json }: { json?: true }) => void (code = await printInfo(kernel, name, json ?? false, io)),
     )
   command
     .command('validate')
-    .description('Checks a plugin, a package of another program or a manifest, and runs its `examples`.')
+    .description('Check a plugin, a package of another program or a manifest, and run its `examples`.')
     .argument('<path>')
-    .option('--run', 'also the examples that run something of it, in a sandbox')
-    .option('--strict', 'what would only be reported is an error')
-    .option('--json', 'as one JSON document')
+    .option('--run', 'also run the examples that execute its code, in a sandbox')
+    .option('--strict', 'treat warnings as errors')
+    .option('--json', 'print one JSON document')
     .action(
       async (path: string, how: { run?: true; strict?: true; json?: true }) =>
         void (code = await validatePlugin(kernel, path, how, io)),
     )
   command
     .command('search')
-    .description(
-      'Searches the indexes that `plugins.indexes` of your settings names, and says where each plugin comes from.',
-    )
-    .argument('[word...]', 'all of which its name, description or keywords hold')
-    .option('--json', 'as one JSON document')
+    .description('Search the indexes of `plugins.indexes` in your settings, and show the source of each plugin.')
+    .argument('[word...]', 'words that the name, description or keywords contain')
+    .option('--json', 'print one JSON document')
     .action(
       async (words: string[], { json }: { json?: true }) =>
         void (code = await searchPlugins(kernel, words, json ?? false, io)),
     )
-  addWriting(command, kernel, io, (ended) => (code = ended))
-  addInstalling(command, kernel, io, (ended) => (code = ended))
+  addAuthorCommands(command, kernel, io, (exitCode) => (code = exitCode))
+  addInstallCommands(command, kernel, io, (exitCode) => (code = exitCode))
   return runCommand(command, argv, () => code)
 }
 
-/** The commands of somebody who writes a plugin. */
-function addWriting(command: ReturnType<typeof createVerb>, kernel: Kernel, io: Io, end: (code: number) => void): void {
-  command
-    .command('new')
-    .description('Writes a plugin that works and passes its own tests.')
-    .argument('<name>')
-    .addOption(new Option('--template <template>', 'what it begins with').choices(templates).default('js'))
-    .addOption(new Option('--tests <runner>', 'what runs its tests').choices(runners).default('node'))
-    .option('--dir <folder>', 'where its folder is made', '.')
-    .action(async (name: string, how: StarterChoice) => end(await createPlugin(kernel, name, how, io)))
-  command
-    .command('test')
-    .description(
-      'Runs the tests of a plugin, files called *.test.js or *.test.ts, by node:test. Nothing has to be installed or built for them.',
-    )
-    .argument('[path]', 'of the plugin or of one test', '.')
-    .action(async (path: string) => end(await testPlugin(path, io)))
-  command
-    .command('types')
-    .description('Writes types.d.ts: the types of what the actions of a plugin take and answer, from their schemas.')
-    .argument('[path]', 'of the plugin', '.')
-    .option('--check', 'only say whether it is fresh')
-    .action(async (path: string, how: { check?: boolean }) => end(await writeTypes(kernel, path, io, how)))
-}
-
-/** The commands that change what is installed; `end` is told the exit code of what goes wrong. */
-function addInstalling(
+/** Adds the commands for authors of plugins. */
+function addAuthorCommands(
   command: ReturnType<typeof createVerb>,
   kernel: Kernel,
   io: Io,
-  end: (code: number) => void,
+  setCode: (code: number) => void,
+): void {
+  command
+    .command('new')
+    .description('Create a plugin that works and passes its own tests.')
+    .argument('<name>')
+    .addOption(new Option('--template <template>', 'the template to use').choices(templates).default('js'))
+    .addOption(new Option('--tests <runner>', 'the program that runs its tests').choices(runners).default('node'))
+    .option('--dir <folder>', 'create its folder here', '.')
+    .action(async (name: string, how: StarterChoice) => setCode(await createPlugin(kernel, name, how, io)))
+  command
+    .command('test')
+    .description(
+      'Run the tests of a plugin (*.test.js, *.test.ts) with node:test. They need no installation and no build.',
+    )
+    .argument('[path]', 'the plugin or one test', '.')
+    .action(async (path: string) => setCode(await testPlugin(path, io)))
+  command
+    .command('types')
+    .description('Write types.d.ts: the types of the inputs and outputs of the actions, from their schemas.')
+    .argument('[path]', 'the plugin', '.')
+    .option('--check', 'check the file and write nothing')
+    .action(async (path: string, how: { check?: boolean }) => setCode(await writeTypes(kernel, path, io, how)))
+}
+
+/** Adds the commands that install, update and remove plugins. They report a failure as an exit code. */
+function addInstallCommands(
+  command: ReturnType<typeof createVerb>,
+  kernel: Kernel,
+  io: Io,
+  setCode: (code: number) => void,
 ): void {
   command
     .command('add')
     .description(
-      'Installs from a folder, git (https://….git, git@…, github:owner/repository[/folder][#ref]), npm:name[@version], an archive (.tar.gz, .zip, .mcpb), or its name in an index. Nothing of it runs then.',
+      'Install from a folder, git (https://….git, git@…, github:owner/repository[/folder][#ref]), ' +
+        'npm:name[@version], an archive (.tar.gz, .zip, .mcpb), or a name in an index. No code of the plugin runs.',
     )
     .argument('<source>')
-    .option('--name <name>', 'the name it is known by here')
+    .option('--name <name>', 'its name here')
     .option('--ref <ref>', 'branch, tag or commit')
-    .option('--sha256 <hash>', 'what an archive must hash to')
-    .option('--here', 'into this workspace; it still needs `vtcode trust`')
-    .option('--link', 'leave it where it is: for what you are writing')
-    .option('--in-place', 'agree to a folder that is among the plugins already')
+    .option('--sha256 <hash>', 'the expected hash of the archive')
+    .option('--here', 'install into this workspace; it still needs `vtcode trust`')
+    .option('--link', 'link to the folder instead of copying: for a plugin that you write')
+    .option('--in-place', 'agree to a folder that lies among the plugins already')
     .option('--deps', 'install the dependencies of its package-lock.json, without scripts')
     .option('--yes', 'agree to what it may do')
     .action((source: string, how: Partial<AddOptions>) =>
@@ -133,30 +138,30 @@ function addInstalling(
     )
   command
     .command('update')
-    .description('Fetches plugins once more; asks again when anything that runs has changed.')
+    .description('Fetch plugins again; asks again when code that runs has changed.')
     .argument('[name...]')
-    .option('--here', 'those of this workspace')
+    .option('--here', 'plugins of this workspace')
     .option('--yes', 'agree to what they may do')
     .action(async (names: string[], how: { here?: true; yes?: true }) => {
       await attempt(async () => {
-        const all = names.length > 0 ? names : Object.keys(readInstalled(pluginsFolder({ kernel, ...how })))
-        // One that cannot be brought keeps no other from coming.
+        const all = names.length > 0 ? names : Object.keys(readInstalled(resolvePluginsFolder({ kernel, ...how })))
+        // One failure does not stop the others.
         for (const name of all)
           await attempt(async () =>
-            (await update(name, { ...how, kernel, io })) ? `Updated ${name}.` : `${name} is as it was.`,
+            (await updatePlugin(name, { ...how, kernel, io })) ? `Updated ${name}.` : `${name} has not changed.`,
           )
-        return all.length > 0 ? undefined : 'Nothing is installed.'
+        return all.length > 0 ? undefined : 'No plugin is installed.'
       })
     })
   command
     .command('remove')
-    .description('Takes a plugin away.')
+    .description('Remove a plugin.')
     .argument('<name>')
     .option('--here', 'from this workspace')
-    .option('--data', 'and what it has kept')
-    .option('--yes', 'without asking, which is done at a terminal only')
+    .option('--data', 'also remove its data')
+    .option('--yes', 'remove without a question')
     .action((name: string, how: { here?: true; data?: true; yes?: true }) =>
-      attempt(async () => (await remove(name, { ...how, kernel, io }), `Removed ${name}.`)),
+      attempt(async () => (await removePlugin(name, { ...how, kernel, io }), `Removed ${name}.`)),
     )
 
   async function attempt(work: () => Promise<string | undefined>): Promise<void> {
@@ -166,30 +171,33 @@ function addInstalling(
     } catch (error) {
       if (!(error instanceof UserError)) throw error
       say(io, 'error', `${error.message}. Nothing was changed.`)
-      end(1)
+      setCode(1)
     }
   }
 }
 
-function found(kernel: Kernel) {
+function toListDocument(kernel: Kernel) {
   const contributions = kernel.inspection.contributions()
-  const countOf = (name: string) => contributions.filter(({ id }) => id.startsWith(`${name}:`)).length
+  const countContributions = (name: string) => contributions.filter(({ id }) => id.startsWith(`${name}:`)).length
   return {
-    plugins: kernel.inspection.plugins().map((plugin) => ({ ...plugin, contributions: countOf(plugin.name) })),
+    plugins: kernel.inspection
+      .plugins()
+      .map((plugin) => ({ ...plugin, contributions: countContributions(plugin.name) })),
     contributions,
   }
 }
 
-async function info(kernel: Kernel, wanted: string, json: boolean, io: Io): Promise<number> {
-  const folder = kernel.inspection.plugins().find(({ name }) => name === wanted) ?? ownerOf(kernel, wanted)
+async function printInfo(kernel: Kernel, wanted: string, json: boolean, io: Io): Promise<number> {
+  const folder = kernel.inspection.plugins().find(({ name }) => name === wanted) ?? findOwner(kernel, wanted)
   if (!folder) {
-    const before = await infoBefore(kernel, wanted, json, io)
+    const before = await showUninstalled(kernel, wanted, json, io)
     if (before !== undefined) return before
     const known = kernel.inspection.plugins().map((plugin) => plugin.name)
     say(
       io,
       'error',
-      `Plugin not found: '${toOneLine(wanted)}'; there are: ${known.join(', ') || 'none'}. \`vtcode plugins list\` shows the ids of what they bring.`,
+      `Plugin not found: '${toOneLine(wanted)}'; there are: ${known.join(', ') || 'none'}. \`vtcode plugins ` +
+        'list` shows the ids of their contributions.',
     )
     return 1
   }
@@ -198,24 +206,25 @@ async function info(kernel: Kernel, wanted: string, json: boolean, io: Io): Prom
     say(
       io,
       'error',
-      `${toOneLine(wanted)} is part of vtcode itself, and no plugin that somebody brought. \`vtcode plugins list\` shows its state, \`vtcode tools\` what can be called.`,
+      `${toOneLine(wanted)} is part of vtcode, not an installed plugin. \`vtcode plugins list\` shows its state, ` +
+        '`vtcode tools` lists the tools.',
     )
     return 1
   }
-  const inspection = await inspect(folder.root, surroundings({ kernel, io }), { name, layer: folder.layer })
-  const installed = readInstalled(pluginsFolder({ kernel, here: folder.layer === 'workspace' }))[name]
+  const inspection = await inspect(folder.root, createInspectContext({ kernel, io }), { name, layer: folder.layer })
+  const installed = readInstalled(resolvePluginsFolder({ kernel, here: folder.layer === 'workspace' }))[name]
   const states = new Map(
     kernel.inspection
       .contributions()
       .map(({ id, state, reason }) => [id, { state, ...(reason !== undefined && { reason }) }]),
   )
-  const document = infoDocument(inspection, installed, states)
-  io.stdout.write(json ? formatDocument(document) : infoText(document, io))
+  const document = createInfoDocument(inspection, installed, states)
+  io.stdout.write(json ? formatDocument(document) : renderInfo(document, io))
   return 0
 }
 
-/** The plugin that brings a contribution; a loose manifest stands for itself. */
-function ownerOf(kernel: Kernel, id: string): Pick<PluginFolder, 'name' | 'root' | 'layer'> | undefined {
+/** Finds the plugin of a contribution. A manifest outside any plugin counts as its own plugin. */
+function findOwner(kernel: Kernel, id: string): Pick<PluginFolder, 'name' | 'root' | 'layer'> | undefined {
   const one = kernel.inspection.contributions().find((contribution) => contribution.id === id)
   if (!one) return undefined
   const name = id.slice(0, id.lastIndexOf(':'))
@@ -232,7 +241,7 @@ function render(found: ContributionInfo[], workspace: string, io: Io): string {
     one.state,
     one.slot ?? one.verb ?? '',
     one.layer,
-    shorter(one.file, workspace),
+    shortenPath(one.file, workspace),
     toOneLine(one.reason ?? ''),
   ])
   const [head, ...lines] = formatColumns([
@@ -242,7 +251,7 @@ function render(found: ContributionInfo[], workspace: string, io: Io): string {
   return [bold(head!), ...lines].join('\n')
 }
 
-function shorter(file: string, workspace: string): string {
+function shortenPath(file: string, workspace: string): string {
   const inside = relative(workspace, file)
   return toOneLine(inside.startsWith('..') || isAbsolute(inside) ? file : inside)
 }

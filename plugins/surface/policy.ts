@@ -1,5 +1,5 @@
 import type { Explanation, Io, JsonObject, Kernel } from '../../core/index.js'
-import { concerns } from '../../core/registry/index.js'
+import { isSpelling } from '../../core/registry/index.js'
 import {
   CallUsageError,
   formatColumns,
@@ -15,34 +15,36 @@ import {
 
 type Flags = { json?: boolean }
 
-/** `vtcode policy`: what the policies would say, and by which rule. */
+/** Runs `vtcode policy`: explains verdicts, lists rules and tests them. */
 export default async function policy(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const command = createVerb(
     'policy',
-    'Says what the policies would say, and by which rule.',
+    'Explain the verdict of a call, list the rules and test them.',
     io,
   ).enablePositionalOptions()
   command
     .command('explain')
     .argument('[call...]', 'a command line in quotes, or <tool> [action] [--field value …]')
-    .description('what would come of a call, which policy and which rule decide it; does nothing')
-    .option('--json', 'as one JSON document')
+    .description('Show the verdict of a call, and the policy and the rule that decide it; makes no call.')
+    .option('--json', 'print one JSON document')
     .passThroughOptions()
     .action(async (words: string[], { json = false }: Flags) => void (code = await explain(kernel, words, json, io)))
   command
     .command('list')
-    .description('the rules, with the file that says each')
-    .option('--json', 'as one JSON document')
+    .description('List the rules, each with its file.')
+    .option('--json', 'print one JSON document')
     .action(({ json = false }: Flags) => void (code = list(kernel, json, io)))
   command
     .command('test')
-    .description('try every rule on its own examples (match, not_match)')
+    .description('Test every rule on its own examples (match, not_match).')
     .action(async () => void (code = await test(kernel, io)))
   command
     .command('suggest')
-    .description('which rules would have spared a question, by the record of calls; none broader than what was asked')
-    .option('--json', 'as one JSON document')
+    .description(
+      'List rules that would have saved a question, from the record of calls; none is broader than the call.',
+    )
+    .option('--json', 'print one JSON document')
     .action(
       async ({ json = false }: Flags) =>
         void (code = await (await import('./policy/suggest.js')).suggest(kernel, json, io)),
@@ -51,9 +53,9 @@ export default async function policy(kernel: Kernel, argv: string[], io: Io): Pr
     .command('adopt')
     .argument(
       '[rule...]',
-      'allow rules of the workspace, which do not count there; without one you are asked at the terminal',
+      'allow rules of the workspace, which are ignored there; without one, vtcode asks at the terminal',
     )
-    .description('take rules over into a file of yours for this workspace')
+    .description('Copy rules into your own file for this workspace.')
     .action(async (rules: string[]) => void (code = await (await import('./policy/adopt.js')).adopt(kernel, rules, io)))
   try {
     return await runCommand(command, argv.length === 0 ? ['--help'] : argv, () => code)
@@ -68,31 +70,36 @@ async function explain(kernel: Kernel, words: string[], json: boolean, io: Io): 
   if (words.length === 0) throw new CallUsageError('Name a command line, or a tool with its input.')
   const isTool = (word: string) =>
     kernel.tools().some(({ name }) => name === word) ||
-    (!/\s/.test(word) && kernel.list().some((info) => concerns(word, info)))
+    (!/\s/.test(word) && kernel.list().some((info) => isSpelling(word, info)))
   const line = words.length === 1 && !isTool(words[0]!) ? words[0]! : undefined
   const raw = await (line === undefined
     ? kernel.explain(takeTool(words), await readInput(words, io), { surface: 'call' })
     : kernel.explain('unified_exec', { action: 'run', command: line }, { surface: 'call' }))
-  const rules = rulesOf(kernel)
-  const known = (note: JsonObject): JsonObject => {
+  const rules = listRules(kernel)
+  const addOrigin = (note: JsonObject): JsonObject => {
     const origin = rules.find(({ rule }) => rule === note.rule)
     return origin ? { ...note, layer: origin.layer, file: origin.place } : note
   }
   const explanation: Explanation = {
     ...raw,
-    chain: raw.chain.map((link) => ({ ...link, notes: link.notes.map((note) => known(withRules(note, known))) })),
+    chain: raw.chain.map((link) => ({
+      ...link,
+      notes: link.notes.map((note) => addOrigin(addCommandOrigins(note, addOrigin))),
+    })),
   }
   io.stdout.write(json ? formatDocument(explanation) : render(explanation, io))
   return raw.verdict === 'refused' ? 1 : 0
 }
 
-const withRules = (note: JsonObject, known: (note: JsonObject) => JsonObject): JsonObject =>
-  Array.isArray(note.commands) ? { ...note, commands: (note.commands as JsonObject[]).map(known) } : note
+const addCommandOrigins = (note: JsonObject, addOrigin: (note: JsonObject) => JsonObject): JsonObject =>
+  Array.isArray(note.commands) ? { ...note, commands: (note.commands as JsonObject[]).map(addOrigin) } : note
 
 function render(explanation: Explanation, io: Io): string {
   const { bold, dim } = createPaint(io.stdout, io.env)
   const { call, mode, verdict, decided_by, reason, hint, chain } = explanation
-  const head = `${bold(verdict)}${call ? `  ${call.slot} in mode ${mode}` : ''}${decided_by ? `, decided by ${decided_by}` : ''}\n`
+  const head =
+    `${bold(verdict)}${call ? `  ${call.slot} in mode ${mode}` : ''}` +
+    `${decided_by ? `, decided by ${decided_by}` : ''}\n`
   const why = [reason, hint].flatMap((text) => (text ? [`  ${toOneLine(text)}\n`] : [])).join('')
   const commands = chain.flatMap(({ notes }) => notes.flatMap((note) => (note.commands ?? []) as Part[]))
   const parts = formatColumns(
@@ -113,13 +120,13 @@ function render(explanation: Explanation, io: Io): string {
     chain.map(({ policy, verdict, reason = '' }) => [`  ${policy}`, verdict, toOneLine(reason)]),
     dim,
   )
-  const section = (title: string, text: string): string => (text ? `${title}\n${text}` : '')
+  const renderSection = (title: string, text: string): string => (text ? `${title}\n${text}` : '')
   return (
     head +
     why +
-    section('programs in it', parts) +
-    section('the rule', others.join('')) +
-    section('policies asked', asked)
+    renderSection('programs in it', parts) +
+    renderSection('the rule', others.join('')) +
+    renderSection('policies asked', asked)
   )
 }
 interface Part {
@@ -138,8 +145,8 @@ interface Row {
   reason?: string
 }
 
-/** Every rule of the settings with the file that says it. */
-function rulesOf(kernel: Kernel): Row[] {
+/** Lists every rule of the settings with its file. */
+function listRules(kernel: Kernel): Row[] {
   return kernel.inspection.origins().flatMap(({ path, layer, file, line, value }) => {
     const [, list] = /^policy\.(deny|ask|allow|commands)\.\d+$/.exec(path) ?? []
     if (list === undefined) return []
@@ -157,13 +164,14 @@ function rulesOf(kernel: Kernel): Row[] {
 
 function list(kernel: Kernel, json: boolean, io: Io): number {
   const { mode, max_mode, constraints } = kernel.settings.policy
-  const rules = rulesOf(kernel)
+  const rules = listRules(kernel)
   for (const { code, severity, message, hint } of kernel.diagnostics())
     if (code.startsWith('VT_POLICY_')) say(io, severity, `${message} ${hint ?? ''}`)
   if (json) io.stdout.write(formatDocument({ mode, max_mode, rules, constraints }))
   else {
     io.stdout.write(
-      `mode ${mode}, at most ${max_mode}\n${formatColumns(rules.map(({ verdict, rule, place }) => [`  ${verdict}`, rule, place]))}`,
+      `mode ${mode}, at most ${max_mode}\n` +
+        `${formatColumns(rules.map(({ verdict, rule, place }) => [`  ${verdict}`, rule, place]))}`,
     )
     const limits = Object.entries(constraints)
     io.stdout.write(formatColumns(limits.map(([slot, limit]) => [`  ${slot}`, JSON.stringify(limit)])))
@@ -171,7 +179,7 @@ function list(kernel: Kernel, json: boolean, io: Io): number {
   return 0
 }
 
-/** A policy whose rule fails its example refuses every call: any call shows it. */
+/** Tests the rules. A policy with a failing example refuses every call, so any call reveals the failure. */
 async function test(kernel: Kernel, io: Io): Promise<number> {
   const { chain } = await kernel.explain('unified_exec', { action: 'run', command: 'true' }, { surface: 'call' })
   const failure = chain.find(({ policy, reason }) => reason?.startsWith(`The policy ${policy} failed`))
@@ -181,6 +189,6 @@ async function test(kernel: Kernel, io: Io): Promise<number> {
     typeof entry === 'string' ? [] : [...(entry.match ?? []), ...(entry.not_match ?? [])],
   ).length
   if (failure) say(io, 'error', failure.reason!)
-  else io.stdout.write(`${entries.length} rules hold on their ${examples} examples.\n`)
+  else io.stdout.write(`${entries.length} rules pass their ${examples} examples.\n`)
   return failure ? 1 : 0
 }

@@ -1,8 +1,8 @@
 import { openWorkspace, type Io, type Kernel } from '../../core/index.js'
-import { withFlags, withSession, work, type Flags } from '../agent/cli/index.js'
+import { addWorkOptions, addSessionOptions, work, type WorkFlags } from '../agent/cli/index.js'
 import { isInteractive, toOneLine, printable, runCommand, say, createVerb } from '../lib/terminal/index.js'
 
-interface ResumeFlags extends Flags {
+interface ResumeFlags extends WorkFlags {
   last?: true
   all?: true
   continueTurn?: true
@@ -10,24 +10,20 @@ interface ResumeFlags extends Flags {
   summarize?: true
 }
 
-/** `vtcode resume`: goes on with a session, whatever ended it. */
+/** `vtcode resume`: continues a session, however it ended. */
 export default async function resume(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const described = createVerb(
-    'resume',
-    'Continues a session: with a new task, or with the turn that was interrupted.',
-    io,
+  const described = createVerb('resume', 'Continue a session: with a new task, or with the interrupted turn.', io)
+  const command = addSessionOptions(
+    addWorkOptions(described.argument('[session]', 'its id; else use --last').argument('[task...]', 'what to do next')),
   )
-  const command = withSession(
-    withFlags(described.argument('[session]', 'its id; without one --last').argument('[task...]', 'what to do next')),
-  )
-    .option('--last', 'the session that was used last')
-    .option('--continue', 'the same as --last')
-    .option('--all', 'sessions of other workspaces too; the work is done there')
-    .option('--continue-turn', 'continue the turn that was interrupted')
-    .option('--goal <text>', 'set a goal: the run goes on until it is met')
-    .option('--fork', 'begin a new session with the conversation of that one, which stays as it is')
-    .option('--summarize', 'with --fork: begin with what that one remembers instead')
+    .option('--last', 'the last used session')
+    .option('--continue', 'same as --last')
+    .option('--all', 'also sessions of other workspaces; work there')
+    .option('--continue-turn', 'continue the interrupted turn')
+    .option('--goal <text>', 'set a goal: the run continues until it is met')
+    .option('--fork', 'start a new session with its conversation; the old one stays unchanged')
+    .option('--summarize', 'with --fork: start with a summary instead')
     .action(async (first: string | undefined, rest: string[], flags: ResumeFlags) => {
       const last = flags.last ?? flags.continue ?? false
       const id = first?.startsWith('ses_') && !last ? first : undefined
@@ -45,15 +41,17 @@ export default async function resume(kernel: Kernel, argv: string[], io: Io): Pr
 
 function describeSessionFault(first: string | undefined): string {
   const name = first === undefined ? undefined : JSON.stringify(toOneLine(first))
-  const wrong = name === undefined ? '' : `${name} is no id of a session; an id begins with ses_. `
-  return `${wrong}Say which session: its id, or --last. \`vtcode sessions list\` shows them.`
+  const wrong = name === undefined ? 'No session given.' : `Invalid session id ${name}: an id begins with ses_.`
+  return `${wrong} Pass an id or --last; \`vtcode sessions list\` lists sessions.`
 }
 
 function findFlagFault({ fork, summarize, sessionId, continueTurn }: ResumeFlags, task: string): string | undefined {
   if ((summarize || sessionId !== undefined) && !fork) {
-    return `${summarize ? '--summarize' : '--session-id'} belongs to --fork.`
+    return `${summarize ? '--summarize' : '--session-id'} needs --fork.`
   }
-  return task === '' && (!continueTurn || fork) ? 'Say what to do next, or --continue-turn.' : undefined
+  return task === '' && (!continueTurn || fork)
+    ? 'No task given. Write what to do next, or pass --continue-turn.'
+    : undefined
 }
 
 async function resumeRun(kernel: Kernel, from: string, task: string, flags: ResumeFlags, io: Io): Promise<number> {
@@ -69,16 +67,19 @@ async function resumeRun(kernel: Kernel, from: string, task: string, flags: Resu
   }
 }
 
-/** A kernel where a session is at home; where none is known, this one says so. */
+/**
+ * Opens a kernel in the workspace of a session. Returns `kernel` for an unknown session, so that it reports the
+ * error.
+ */
 async function openKernel(kernel: Kernel, session: string, io: Io): Promise<Kernel> {
   const { findSessionWorkspace } = await import('../agent/cli/index.js')
   const workspace = await findSessionWorkspace(kernel.workspace, session, kernel.inspection.home)
   if (workspace === undefined || workspace === kernel.workspace) return kernel
-  say(io, 'info', `The session belongs to ${printable(workspace)}; the work is done there.`)
+  say(io, 'info', `The session belongs to ${printable(workspace)}; the run works there.`)
   return kernel.inspection.openSibling(workspace)
 }
 
-/** A kernel in the mode of the session, where that is stricter than the default. */
+/** Opens a kernel in the mode of the session if that is stricter than the default. */
 async function asStrict(kernel: Kernel, session: string): Promise<Kernel> {
   if (kernel.inspection.origins().find(({ path }) => path === 'policy.mode')?.file !== 'default_mode') return kernel
   const { findLastSession, listSessions } = await import('../agent/cli/index.js')
@@ -88,7 +89,7 @@ async function asStrict(kernel: Kernel, session: string): Promise<Kernel> {
     const mode = (await listSessions(workspace)).find(({ session_id }) => session_id === id)?.mode
     return mode === 'plan' || mode === 'ask' ? await kernel.inspection.openSibling(kernel.workspace, { mode }) : kernel
   } catch {
-    // Whoever opens the session says what is wrong with it.
+    // Opening the session reports the error.
     return kernel
   } finally {
     workspace.close()

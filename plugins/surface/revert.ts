@@ -14,29 +14,30 @@ interface Flags {
   json?: true
 }
 
-/** `vtcode revert`: back to what was before a turn of a session. */
+/** Runs `vtcode revert`: restores the state before a turn of a session. */
 export default async function revert(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const command = createVerb(
     'revert',
-    'Restores what was before a turn of a session: files, conversation or both. The revert is a turn itself and can be reverted.',
+    'Restore the state before a turn of a session: files, conversation or both. The revert is a turn itself and ' +
+      'can be reverted.',
     io,
   )
-    .requiredOption('--turn <n>', 'the first turn to take back, from 1', count)
-    .option('--session <id>', 'of this session')
-    .option('--last', 'of the session that was used last (the default)')
+    .requiredOption('--turn <n>', 'the first turn to revert, from 1', parseTurn)
+    .option('--session <id>', 'revert this session')
+    .option('--last', 'revert the session used last (the default)')
     .addOption(new Option('--scope <scope>').choices(['conversation', 'code', 'both']).default('both'))
     .option('--paths <path...>', 'only these files and folders', [])
-    .option('--dry-run', 'only say what would change')
-    .option('--force', 'replace what others changed since, too')
-    .option('--json', 'print the answer as JSON')
+    .option('--dry-run', 'list the changes and make none')
+    .option('--force', 'also replace files that others changed since')
+    .option('--json', 'print one JSON document')
     .action(async (flags: Flags) => {
-      code = await back(kernel, flags, io)
+      code = await revertSession(kernel, flags, io)
     })
   return runCommand(command, argv, () => code)
 }
 
-async function back(
+async function revertSession(
   kernel: Kernel,
   { turn, session, scope, paths, dryRun, force, json }: Flags,
   io: Io,
@@ -56,12 +57,13 @@ async function back(
     const answer = await revert(workspace, id, wanted, Date.now())
     if (json) io.stdout.write(formatDocument(answer))
     else io.stdout.write(answer.reverted.map((path) => `${printable(path)}\n`).join(''))
-    if (!json) for (const { path, reason } of answer.skipped) say(io, 'warning', `${path} stays as it is: ${reason}`)
+    if (!json) for (const { path, reason } of answer.skipped) say(io, 'warning', `${path} stays unchanged: ${reason}`)
     if (!json && answer.unrevertable.length > 0)
       say(
         io,
         'warning',
-        `Younger than the turn and not known to the session, so not changed: ${answer.unrevertable.join(', ')}`,
+        'Not changed, because they are newer than the turn and unknown to the session: ' +
+          `${answer.unrevertable.join(', ')}`,
       )
     if (!json)
       say(
@@ -69,7 +71,7 @@ async function back(
         'info',
         dryRun
           ? 'Nothing was changed.'
-          : `This is turn ${answer.turn} of ${id}; \`vtcode revert --session ${id} --turn ${answer.turn}\` takes it back.`,
+          : `This is turn ${answer.turn} of ${id}; \`vtcode revert --session ${id} --turn ${answer.turn}\` reverts it.`,
       )
     return 0
   } catch (error) {
@@ -79,7 +81,7 @@ async function back(
   }
 }
 
-function count(text: string): number {
-  if (!/^[1-9]\d{0,6}$/.test(text)) throw new InvalidArgumentError('a turn is a number from 1.')
+function parseTurn(text: string): number {
+  if (!/^[1-9]\d{0,6}$/.test(text)) throw new InvalidArgumentError('pass the number of a turn, from 1.')
   return Number(text)
 }

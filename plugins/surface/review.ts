@@ -1,13 +1,13 @@
 import { InvalidArgumentError, Option } from 'commander'
-import { definedOnly } from '../../core/shapes/index.js'
+import { omitUndefined } from '../../core/shapes/index.js'
 import { block, openWorkspace, redactText, type Io, type Kernel, type Workspace } from '../../core/index.js'
 import {
-  notAppliedLines,
-  progress,
-  reasonOf,
-  sessionOptions,
-  withSession,
-  workThenAsk,
+  formatNotApplied,
+  createProgressSink,
+  describeReason,
+  toAgentOptions,
+  addSessionOptions,
+  workAndAsk,
   type SessionFlags,
 } from '../agent/cli/index.js'
 import { formatDocument, formatForStdout, toOneLine, runCommand, say, createVerb } from '../lib/terminal/index.js'
@@ -27,30 +27,32 @@ interface ReviewFlags extends SessionFlags, DiffFlags {
   failOn?: Severity
   json?: true
 }
-/** Of a diff, in bytes: what is beyond it is named and can be read. */
+/** Bytes of patches in the task; further files are only named. */
 const MAX_DIFF_BYTES = 96 * 1024
-/** What says whether a file may be read. */
+/** Slot whose policy decides which files may be read. */
 const READ_SLOT = 'unified_file/read'
 
-/** `vtcode review`: a model looks for faults in a change; nothing is changed. */
+/** `vtcode review`: lets a model look for faults in a change. Changes nothing. */
 export default async function review(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = withSession(
+  const command = addSessionOptions(
     createVerb(
       'review',
-      'Looks for faults in a change of this git repository with a model; reads, and changes nothing.',
+      'Let a model look for faults in a change of this git repository. Reads only, changes nothing.',
       io,
     ),
   )
     .addOption(
-      new Option('--base <ref>', 'since the branch left this commit; default: against HEAD')
+      new Option('--base <ref>', 'changes since the branch left this commit; default: against HEAD')
         .argParser(parseReference)
         .conflicts(['staged', 'commit']),
     )
-    .addOption(new Option('--staged', 'what is staged').conflicts(['commit']))
-    .addOption(new Option('--commit <sha>', 'what this commit did').argParser(parseReference))
+    .addOption(new Option('--staged', 'staged changes').conflicts(['commit']))
+    .addOption(new Option('--commit <sha>', 'changes of this commit').argParser(parseReference))
     .addOption(
-      new Option('--fail-on <severity>', 'exit 1 for a finding at least that bad').choices([...severities].reverse()),
+      new Option('--fail-on <severity>', 'exit 1 for a finding of this severity or worse').choices(
+        [...severities].reverse(),
+      ),
     )
     .option('--json', '{ findings, dropped } on stdout')
     .action(async (flags: ReviewFlags) => void (code = await runReview(kernel, flags, io)))
@@ -59,7 +61,7 @@ export default async function review(kernel: Kernel, argv: string[], io: Io): Pr
 
 function parseReference(text: string): string {
   if (text === '' || text.startsWith('-') || text.length > 200)
-    throw new InvalidArgumentError('name a commit, a branch or a tag.')
+    throw new InvalidArgumentError('pass a commit, a branch or a tag.')
   return text
 }
 
@@ -69,7 +71,7 @@ async function runReview(kernel: Kernel, flags: ReviewFlags, io: Io): Promise<nu
     say(
       io,
       'error',
-      `vtcode review changes nothing, so it works in mode plan and in no other; --mode ${mode} does not belong to it.`,
+      `vtcode review cannot use --mode ${mode}: it changes nothing and always runs in mode plan. Leave --mode out.`,
     )
     return 2
   }
@@ -79,7 +81,8 @@ async function runReview(kernel: Kernel, flags: ReviewFlags, io: Io): Promise<nu
     say(
       io,
       'error',
-      `VT_REVIEW_NO_DIFF: git shows no diff of ${toOneLine(kernel.workspace)}: ${reason}.\n  Name a commit that exists with --base or --commit, in a folder of a git repository.`,
+      `VT_REVIEW_NO_DIFF: git shows no diff of ${toOneLine(kernel.workspace)}: ${reason}.\n` +
+        '  Name a commit that exists with --base or --commit, in a folder of a git repository.',
     )
     return 1
   }
@@ -87,13 +90,14 @@ async function runReview(kernel: Kernel, flags: ReviewFlags, io: Io): Promise<nu
     say(
       io,
       'info',
-      `${diff.untracked} untracked ${diff.untracked === 1 ? 'file is' : 'files are'} not in the diff; \`git add -N <file>\` adds one.`,
+      `${diff.untracked} untracked ${diff.untracked === 1 ? 'file is' : 'files are'} ` +
+        `not in the diff; \`git add -N <file>\` adds one.`,
     )
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const files: ChangedFile[] = []
     for (const file of diff.files) {
-      // What the model may not read, it does not get here either.
+      // Leave out files that the model may not read.
       if ((await kernel.explain(READ_SLOT, { path: file.path }, { mode })).verdict === 'run')
         files.push({ ...file, lines: () => countFileLines(file, workspace) })
     }
@@ -102,17 +106,18 @@ async function runReview(kernel: Kernel, flags: ReviewFlags, io: Io): Promise<nu
       say(
         io,
         'info',
-        `${unread} changed ${unread === 1 ? 'file' : 'files'} may not be read, and ${unread === 1 ? 'is' : 'are'} not reviewed.`,
+        `${unread} changed ${unread === 1 ? 'file' : 'files'} may not be read, ` +
+          `and ${unread === 1 ? 'is' : 'are'} not reviewed.`,
       )
     return files.length === 0
-      ? printFindings(io, flags, { findings: [], dropped: 0 }, 'There is nothing to review.')
+      ? printFindings(io, flags, { findings: [], dropped: 0 }, 'No changes to review.')
       : await askModel(kernel, files, flags, io)
   } finally {
     workspace.close()
   }
 }
 
-/** Where git has the file of a commit or of the index, git counts; else it is the file in the workspace. */
+/** Counts lines of a changed file: by git for a commit or the index, else in the workspace. */
 async function countFileLines(file: ChangedFile, workspace: Workspace): Promise<number> {
   const lines = await file.lines()
   return Number.isNaN(lines) ? countTextLines(await workspace.readText(file.path).catch(() => '')) : lines
@@ -122,9 +127,9 @@ async function askModel(kernel: Kernel, files: readonly ChangedFile[], flags: Re
   const quiet = (flags.json ?? false) || (io.quiet ?? false)
   const options = {
     surface: 'review',
-    ...sessionOptions(flags),
+    ...toAgentOptions(flags),
     quiet: true,
-    ...(!quiet && io.stdout.isTTY && { onEvent: progress(io) }),
+    ...(!quiet && io.stdout.isTTY && { onEvent: createProgressSink(io) }),
   }
   const data = {
     system: findingsPrompt,
@@ -132,28 +137,29 @@ async function askModel(kernel: Kernel, files: readonly ChangedFile[], flags: Re
     schema: findingsSchema,
     purpose: 'review' as const,
   }
-  return workThenAsk(
+  return workAndAsk(
     kernel,
     io,
-    { verb: 'exec', ...definedOnly({ asked: flags.context }) },
+    { verb: 'exec', ...omitUndefined({ asked: flags.context }) },
     options,
     { task: buildTask(files), data },
     async (outcome, reply) => {
-      io.stderr.write(notAppliedLines(outcome))
-      // A change that was refused on the way takes nothing from what was found.
-      const reason = reply ? undefined : reasonOf(outcome)
+      io.stderr.write(formatNotApplied(outcome))
+      // Findings count even if a change was refused.
+      const reason = reply ? undefined : describeReason(outcome)
       if (reason !== undefined) say(io, 'error', reason)
       if (!reply && outcome.exit_code !== 0) return outcome.exit_code
       if (!reply) {
         say(
           io,
           'error',
-          `VT_REVIEW_NO_FINDINGS: three answers of the model are no list of findings; what it said is in the session.\n  \`vtcode trace ${outcome.session_id}\` shows it; try another --model.`,
+          `VT_REVIEW_NO_FINDINGS: three answers of the model are not a list of findings.\n` +
+            `  \`vtcode trace ${outcome.session_id}\` shows them; try another --model.`,
         )
         return 1
       }
       const sound = await filterFindings(reply['findings'] as unknown as ReviewFinding[], files)
-      return printFindings(io, flags, sound, sound.findings.length === 0 ? 'No fault was found.' : '')
+      return printFindings(io, flags, sound, sound.findings.length === 0 ? 'No faults found.' : '')
     },
   )
 }
@@ -172,7 +178,8 @@ function printFindings(
     say(
       io,
       'info',
-      `${dropped} ${dropped === 1 ? 'finding names' : 'findings name'} no line of the diff's files, and ${dropped === 1 ? 'was' : 'were'} dropped.`,
+      `${dropped} ${dropped === 1 ? 'finding names' : 'findings name'} ` +
+        `no line of the diff's files, and ${dropped === 1 ? 'was' : 'were'} dropped.`,
     )
   return failOn !== undefined && isAtLeast(findings, failOn) ? 1 : 0
 }
@@ -185,7 +192,7 @@ function formatFinding({ path, line_number, severity, title, detail, suggestion 
   ].join('\n')
 }
 
-/** What the model reads first: the patches while they fit, the names of the rest. */
+/** Builds the task: patches up to the limit, then the names of other files. */
 function buildTask(files: readonly ChangedFile[]): string {
   let left = MAX_DIFF_BYTES
   const [patches, named]: [string[], string[]] = [[], []]
@@ -198,6 +205,7 @@ function buildTask(files: readonly ChangedFile[]): string {
   const rest =
     named.length === 0
       ? ''
-      : `\n\n${block('changed', named.map(toOneLine).join('\n'))}\nThese changed too; their diff is too long to stand here. Read them.`
+      : `\n\n${block('changed', named.map(toOneLine).join('\n'))}\n` +
+        'These files changed too; their diff is too long. Read them.'
   return redactText(`${reviewTask}\n\n${block('diff', patches.join(''))}${rest}`)
 }

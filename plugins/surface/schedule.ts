@@ -3,7 +3,7 @@ import { runCommand, say, createVerb, type OutputForm } from '../lib/terminal/in
 import type { CreateFlags } from './schedule/create.js'
 import type { ScheduleVerb } from './schedule/verb.js'
 
-/** `vtcode schedule`: tasks that begin by themselves. */
+/** `vtcode schedule`: manages tasks that start by themselves. */
 export default async function schedule(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   const [library, parts, service] = await Promise.all([
     import('../lib/schedule/index.js'),
@@ -13,13 +13,13 @@ export default async function schedule(kernel: Kernel, argv: string[], io: Io): 
   const here: ScheduleVerb = { kernel, io, library, store: new library.TaskStore(kernel.inspection.home), code: 0 }
   const command = createVerb(
     'schedule',
-    'Begins tasks by themselves, at times that you set. `serve` has to run for that; `create --help` says how to set a time.',
+    'Start tasks at times that you set. `serve` has to run for that; `create --help` shows how to set a time.',
     io,
   )
-  /** An error of ours is told with its code; whoever is an agent's command changes nothing. */
+  /** Runs a command and reports a VtError with its code. Refuses changes from a command of an agent. */
   const runReported = async (what: () => void | Promise<void>, changes = false): Promise<void> => {
     if (changes && io.env['VTCODE'] === '1') {
-      say(io, 'error', 'A command of an agent cannot change what begins by itself.')
+      say(io, 'error', 'A command of an agent cannot change schedules. Run it yourself in a terminal.')
       here.code = 1
       return
     }
@@ -35,48 +35,48 @@ export default async function schedule(kernel: Kernel, argv: string[], io: Io): 
     command.command(words).description(description).option('--json').option('--text')
   const { addCreateCommand } = await import('./schedule/create.js')
   addCreateCommand(
-    addCommand('create', 'sets a schedule for this workspace').alias('add'),
+    addCommand('create', 'Create a schedule for this workspace.').alias('add'),
     (how: CreateFlags & OutputForm, create) => runReported(() => create(here, how), true),
   )
-  addCommand('list', 'the schedules, with what comes next').action((form: OutputForm) =>
+  addCommand('list', 'List schedules with their next runs.').action((form: OutputForm) =>
     runReported(() => parts.listSchedules(here, form)),
   )
-  addCommand('show <id>', 'a schedule, by its id or name').action((id: string, form: OutputForm) =>
+  addCommand('show <id>', 'Show a schedule by its id or name.').action((id: string, form: OutputForm) =>
     runReported(() => parts.showSchedule(here, id, form)),
   )
-  addCommand('next', 'what comes, over all schedules')
-    .option('--count <n>', 'how many, 10')
+  addCommand('next', 'List the next runs of all schedules.')
+    .option('--count <n>', 'number of runs; default: 10')
     .action((form: OutputForm & { count?: string }) => runReported(() => parts.printComingRuns(here, form)))
-  addCommand('runs <id>', 'what ran, and which times did not').action((id: string, form: OutputForm) =>
+  addCommand('runs <id>', 'List runs and skipped times.').action((id: string, form: OutputForm) =>
     runReported(() => service.printRuns(here, id, form)),
   )
-  addCommand('pause <id>', 'begins nothing more; what runs ends').action((id: string, form: OutputForm) =>
+  addCommand('pause <id>', 'Pause: start no more runs; a running one ends.').action((id: string, form: OutputForm) =>
     runReported(() => parts.enableSchedule(here, id, false, form), true),
   )
-  const resume = addCommand('resume <id>', 'goes on from now: what was missed stays so').option(
+  const resume = addCommand('resume <id>', 'Resume from now on; missed runs stay missed.').option(
     '--here',
-    'from now on in this workspace',
+    'run in this workspace from now on',
   )
   resume.action((id: string, form: OutputForm & { here?: true }) =>
     runReported(() => parts.enableSchedule(here, id, true, form), true),
   )
-  addCommand('delete <id>', 'and what is kept of its runs')
+  addCommand('delete <id>', 'Delete a schedule and the records of its runs.')
     .alias('remove')
     .action((id: string, form: OutputForm) => runReported(() => parts.removeSchedule(here, id, form), true))
-  addCommand('run <id>', 'once, now').action((id: string, form: OutputForm) =>
+  addCommand('run <id>', 'Run once, now.').action((id: string, form: OutputForm) =>
     runReported(() => service.runSchedule(here, id, form), true),
   )
-  addCommand('serve', 'runs what is due, until it is ended')
-    .option('--once', 'what is due now')
+  addCommand('serve', 'Run due tasks until stopped.')
+    .option('--once', 'run tasks that are due now, then end')
     .action((form: OutputForm & { once?: true }) => runReported(() => service.serveUntilEnded(here, form), true))
-  addCommand('status', 'who serves, and what comes next').action((form: OutputForm) =>
+  addCommand('status', 'Show the serving process and the next run.').action((form: OutputForm) =>
     runReported(() => service.printStatus(here, form)),
   )
-  addCommand('install-service', 'writes a service for your session; starts nothing').action((form: OutputForm) =>
-    runReported(() => service.changeService(here, true, form), true),
+  addCommand('install-service', 'Write a service file for your login session; start nothing.').action(
+    (form: OutputForm) => runReported(() => service.changeAutostart(here, true, form), true),
   )
-  addCommand('uninstall-service', 'removes that file').action((form: OutputForm) =>
-    runReported(() => service.changeService(here, false, form), true),
+  addCommand('uninstall-service', 'Remove the service file.').action((form: OutputForm) =>
+    runReported(() => service.changeAutostart(here, false, form), true),
   )
   return runCommand(command, argv, () => here.code)
 }

@@ -15,7 +15,7 @@ import {
 type Sessions = typeof import('../agent/cli/index.js')
 type Store = Awaited<ReturnType<Sessions['openStore']>>
 
-/** What the commands share: the workspace they look at, and the exit code they leave. */
+/** Context of the commands, and their exit code. */
 interface SessionCommand {
   readonly kernel: Kernel
   readonly io: Io
@@ -23,12 +23,13 @@ interface SessionCommand {
   code: number
 }
 
-/** `vtcode sessions`: the conversations of this workspace. */
+/** `vtcode sessions`: manages the sessions of this workspace. */
 export default async function sessions(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   const here: SessionCommand = { kernel, io, sessions: await import('../agent/cli/index.js'), code: 0 }
   const command = createVerb(
     'sessions',
-    'Lists the sessions of this workspace; shows, names, flags, fixes and deletes them. At a terminal as text, into a pipe as JSON; --json and --text choose.',
+    'List the sessions of this workspace; show, rename, flag, repair and delete them. ' +
+      'Prints text to a terminal and JSON to a pipe; --json and --text choose.',
     io,
   )
   const updateManifest = (id: string, mark: object) =>
@@ -42,13 +43,13 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
     .command('list', { isDefault: true })
     .option('--json')
     .option('--text')
-    .option('--all', 'those of other workspaces too')
+    .option('--all', 'also sessions of other workspaces')
   listing.action((how: OutputForm & { all?: true }) => listAll(here, how))
   command
     .command('show <id>')
     .option('--json')
     .option('--text')
-    .option('--certificate', 'what proved its work, for `vtcode verify`')
+    .option('--certificate', 'print the certificate of its work, for `vtcode verify`')
     .action((id: string, { certificate, ...form }: OutputForm & { certificate?: true }) =>
       certificate ? printCertificate(here, id) : showSession(here, id, form),
     )
@@ -69,25 +70,29 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
         if (shouldPrintJson(io, form)) io.stdout.write(formatDocument({ session_id: id, damaged_lines: cut }))
         else
           io.stdout.write(
-            cut === 0 ? 'The journal is whole.\n' : `${cut} damaged lines were moved to messages.bad.jsonl.\n`,
+            cut === 0
+              ? 'The journal is not damaged.\n'
+              : `Moved ${cut} damaged ${cut === 1 ? 'line' : 'lines'} to messages.bad.jsonl.\n`,
           )
       }),
     )
   command
     .command('adopt <id>')
-    .description('takes over a session that came with the workspace: from then on it is one of yours')
+    .description('Take over a session that came with the workspace: it becomes one of yours.')
     .action((id: string) => adoptSession(here, id))
   command
     .command('delete <id>')
     .action((id: string) => withWorkspace(here, (workspace) => here.sessions.removeSession(workspace, id)))
   command
     .command('gc')
-    .description('deletes what is beyond the bounds of `sessions` in the settings')
+    .description('Delete sessions beyond the limits of `sessions` in the settings.')
     .option('--json')
     .option('--text')
     .action((form: OutputForm) =>
       withWorkspace(here, async (workspace) => {
-        const gone = await here.sessions.tidy(workspace, here.sessions.agentSettings(kernel), { now: Date.now() })
+        const gone = await here.sessions.tidy(workspace, here.sessions.resolveAgentSettings(kernel), {
+          now: Date.now(),
+        })
         io.stdout.write(
           shouldPrintJson(io, form) ? formatDocument({ deleted: gone }) : gone.map((id) => `${id}\n`).join(''),
         )
@@ -107,7 +112,7 @@ async function withWorkspace(here: SessionCommand, what: (workspace: Workspace) 
   }
 }
 
-/** Holds the session while it is changed, so that nobody else uses it. */
+/** Locks a session, changes it with `what`, and unlocks it. */
 const withStore = (here: SessionCommand, id: string, what: (store: Store) => Promise<void>): Promise<void> =>
   withWorkspace(here, async (workspace) => {
     const store = await here.sessions.openStore(workspace, id, { must_exist: true })
@@ -138,7 +143,7 @@ const listAll = (here: SessionCommand, { all, ...form }: OutputForm & { all?: tr
     else io.stdout.write(found.length === 0 ? 'There are no sessions.\n' : formatColumns(found.map(row)))
   })
 
-/** How the last run of a session ended, for a person. */
+/** Describes how the last run of a session ended. */
 const describeStatus = ({ status, outcome }: SessionManifest): string =>
   status === 'active' || status === 'interrupted'
     ? status
@@ -146,10 +151,10 @@ const describeStatus = ({ status, outcome }: SessionManifest): string =>
       ? 'completed'
       : (outcome ?? status).replaceAll('_', ' ')
 
-/** The details of a session as a person reads them. */
+/** Formats the details of a session for a person. */
 const formatDetails = (one: SessionManifest): object => {
   const { v: _, outcome: __, created_at, updated_at, total_cost_usd, status: ___, ...rest } = one
-  const cost = total_cost_usd === null ? 'not known' : `${total_cost_usd.toFixed(4)} USD`
+  const cost = total_cost_usd === null ? 'unknown' : `${total_cost_usd.toFixed(4)} USD`
   return {
     ...rest,
     status: describeStatus(one),
@@ -159,7 +164,7 @@ const formatDetails = (one: SessionManifest): object => {
   }
 }
 
-/** The consent to a session that somebody else wrote: named by its id, and shown with what it holds. */
+/** Consents to a session that came with the workspace, and shows how it begins. */
 const adoptSession = (here: SessionCommand, id: string): Promise<void> =>
   withWorkspace(here, async (workspace) => {
     const { sessions, io } = here
@@ -170,16 +175,16 @@ const adoptSession = (here: SessionCommand, id: string): Promise<void> =>
     await sessions.noteSession(id, workspace)
     await sessions.requireOwnSession(workspace, id)
     io.stdout.write(
-      `${toOneLine(`${id} is one of your sessions now; it begins with: ${one.title ?? one.first_prompt}`)}\n`,
+      `${toOneLine(`${id} is now one of your sessions; it begins with: ${one.title ?? one.first_prompt}`)}\n`,
     )
   })
 
 const printCertificate = (here: SessionCommand, id: string): Promise<void> =>
   withWorkspace(here, async (workspace) => {
-    const { text, different } = await here.sessions.certificateOfSession(workspace, id)
+    const { text, different } = await here.sessions.createSessionCertificate(workspace, id)
     here.io.stdout.write(`${text}\n`)
-    // What the commands proved is not what lies there now.
-    for (const one of different) say(here.io, 'warning', `Different since the commands ran: ${toOneLine(one)}`)
+    // The files differ from those that the commands proved.
+    for (const one of different) say(here.io, 'warning', `Changed since the commands ran: ${toOneLine(one)}`)
   })
 
 const showSession = (here: SessionCommand, id: string, form: OutputForm): Promise<void> =>

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname } from 'node:path'
-import { findProgram, inside, searchPath } from '../../core/system/index.js'
+import { findProgram, isInside, listSearchFolders } from '../../core/system/index.js'
 import { programFile, type Io, type Kernel } from '../../core/index.js'
-import { difference, ownText, requireWithin, writeDraft, type FileDraft } from '../lib/own_files/index.js'
+import { formatDifference, readOwnFile, requireInside, writeDraft, type FileDraft } from '../lib/own_files/index.js'
 import {
   formatColumns,
   confirm,
@@ -15,17 +15,17 @@ import {
   createVerb,
 } from '../lib/terminal/index.js'
 import { clients, type EditorClient } from './setup/clients.js'
-import { edit } from './setup/edit.js'
-import { missingFolders, noteFolders, removeFolders } from './setup/folders.js'
+import { editSettings } from './setup/edit.js'
+import { listMissingFolders, noteFolders, removeFolders } from './setup/folders.js'
 
-/** `vtcode setup <client>`: tells an MCP client of us, showing first what would change. */
+/** Runs `vtcode setup`: adds this server to the settings of an MCP client after showing the change. */
 export default async function setup(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = createVerb('setup', 'Enters the MCP server into the settings of a client, or takes it out again.', io)
+  const command = createVerb('setup', 'Add the MCP server to the settings of a client, or remove it again.', io)
     .argument('[client]', Object.keys(clients).join(', '))
     .option('--yes', 'write without asking')
-    .option('--undo', 'take our entry out again')
-    .option('--json', 'without a client: the list as JSON')
+    .option('--undo', 'remove the entry again')
+    .option('--json', 'without a client: print the list as JSON')
     .action(async (name: string | undefined, { json, ...flags }: { yes?: true; undo?: true; json?: true }) => {
       if (name === undefined) await list(kernel, json ?? false, io)
       else code = await change(kernel, name, flags, io)
@@ -33,10 +33,10 @@ export default async function setup(kernel: Kernel, argv: string[], io: Io): Pro
   return runCommand(command, argv, () => code)
 }
 
-/** Which clients are on this machine, and which of them know us. */
+/** Prints the clients of this machine, and which of them have our entry. */
 async function list(kernel: Kernel, json: boolean, io: Io): Promise<void> {
   const places = { workspace: kernel.workspace, home: io.env['HOME'] || homedir(), env: io.env }
-  const path = searchPath(io.env['PATH'], kernel.workspace)
+  const path = listSearchFolders(io.env['PATH'], kernel.workspace)
   const rows = await Promise.all(
     Object.entries(clients).map(async ([client, known]) => {
       const file = known.file(places)
@@ -46,12 +46,12 @@ async function list(kernel: Kernel, json: boolean, io: Io): Promise<void> {
         existsSync(file) ||
         (folder !== places.home &&
           folder !== kernel.workspace &&
-          !inside(kernel.workspace, folder) &&
+          !isInside(kernel.workspace, folder) &&
           existsSync(folder))
       return {
         client,
         found,
-        set_up: existsSync(file) && (await knowsUs(file, known, known.entry(program(kernel, io), places))),
+        set_up: existsSync(file) && (await isSetUp(file, known, known.entry(listServerCommand(kernel, io), places))),
         file,
       }
     }),
@@ -68,10 +68,10 @@ async function list(kernel: Kernel, json: boolean, io: Io): Promise<void> {
   )
 }
 
-async function knowsUs(file: string, client: EditorClient, entry: Record<string, unknown>): Promise<boolean> {
+async function isSetUp(file: string, client: EditorClient, entry: Record<string, unknown>): Promise<boolean> {
   try {
-    const text = ownText(file)
-    return text !== undefined && (await edit(text, client, entry)) === text
+    const text = readOwnFile(file)
+    return text !== undefined && (await editSettings(text, client, entry)) === text
   } catch {
     return false
   }
@@ -90,27 +90,27 @@ async function change(
   }
   const places = { workspace: kernel.workspace, home: io.env['HOME'] || homedir(), env: io.env }
   const file = client.file(places)
-  const entry = undo ? undefined : client.entry(program(kernel, io), places)
+  const entry = undo ? undefined : client.entry(listServerCommand(kernel, io), places)
   let draft: FileDraft
   try {
-    requireWithin(kernel.workspace, file)
-    const before = ownText(file)
-    draft = { file, before, after: await edit(before, client, entry) }
+    requireInside(kernel.workspace, file)
+    const before = readOwnFile(file)
+    draft = { file, before, after: await editSettings(before, client, entry) }
   } catch (error) {
-    say(io, 'error', `${toOneLine(file)} is not changed: ${reasonOf(error)}.${adviceFor(client, entry)}`)
+    say(io, 'error', `${toOneLine(file)} was not changed: ${formatReason(error)}.${formatAdvice(client, entry)}`)
     return 1
   }
   if (draft.after === draft.before) {
-    io.stdout.write(`${toOneLine(file)} is as it should be.\n`)
+    io.stdout.write(`${toOneLine(file)} is up to date.\n`)
     return 0
   }
-  io.stdout.write(difference(draft, io))
+  io.stdout.write(formatDifference(draft, io))
   if (!yes && !(isInteractive(io) && (await confirm(io, 'Write it?')))) {
-    if (!isInteractive(io)) say(io, 'info', 'Nothing was written; --yes writes.')
+    if (!isInteractive(io)) say(io, 'info', 'Nothing was written; --yes writes the file.')
     return isInteractive(io) ? 1 : 0
   }
   try {
-    const missing = missingFolders(file)
+    const missing = listMissingFolders(file)
     writeDraft(draft)
     if (draft.after === undefined) removeFolders(kernel.inspection.home, file)
     else noteFolders(kernel.inspection.home, missing)
@@ -118,20 +118,20 @@ async function change(
     say(io, 'error', `${toOneLine(file)} cannot be written: ${(error as Error).message}. Nothing was changed.`)
     return 1
   }
-  io.stdout.write(undo ? 'Taken out.\n' : `Written. \`vtcode setup ${name} --undo\` takes it out again.\n`)
+  io.stdout.write(undo ? 'Removed.\n' : `Written. \`vtcode setup ${name} --undo\` removes the entry.\n`)
   return 0
 }
 
-const reasonOf = (error: unknown): string =>
+const formatReason = (error: unknown): string =>
   error instanceof RangeError ? 'it is nested too deeply' : (error as Error).message.replace(/\.$/, '')
 
-function adviceFor({ path }: EditorClient, entry: unknown): string {
-  if (!entry) return ' Take the entry vtcode out yourself.'
+function formatAdvice({ path }: EditorClient, entry: unknown): string {
+  if (!entry) return ' Remove the entry vtcode yourself.'
   return ` Enter this yourself under ${path.join('.')}.vtcode: ${JSON.stringify(entry)}`
 }
 
-/** The words that start the server: by name where it is on the path, else this very program. */
-function program(kernel: Kernel, io: Io): string[] {
-  const known = findProgram('vtcode', searchPath(io.env['PATH'], kernel.workspace))
+/** Returns the command that starts the server: `vtcode` where it is on the path, else this program by its file. */
+function listServerCommand(kernel: Kernel, io: Io): string[] {
+  const known = findProgram('vtcode', listSearchFolders(io.env['PATH'], kernel.workspace))
   return [...(known ? ['vtcode'] : [process.execPath, programFile('core/bin.cjs')]), 'mcp']
 }

@@ -2,21 +2,21 @@ import { isAbsolute, join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Io, Kernel, Skill } from '../../core/index.js'
 import { shouldPrintJson, formatColumns, formatDocument, toOneLine, createPaint, say } from '../lib/terminal/index.js'
-import { checkSkills, prompt } from './skills/check.js'
-import { create } from './skills/create.js'
+import { checkSkills, printPrompt } from './skills/check.js'
+import { createSkill } from './skills/create.js'
 
-const usage = `Usage:
-  vtcode skills list [--all]              what can be loaded; --all: and what
-                                          cannot, with the reason
-  vtcode skills show <name>               the details of one skill
+const USAGE = `Usage:
+  vtcode skills list [--all]              List the skills; --all adds those
+                                          that cannot load, with the reason.
+  vtcode skills show <name>               Show the details of one skill.
   vtcode skills validate <dir>… [--lenient]
-                                          check by the open format, or by what
-                                          loading asks for
+                                          Check by the open format; --lenient
+                                          checks only what loading needs.
   vtcode skills create <name> [--dir D] [--description T]
-  vtcode skills prompt <dir>…             the <available_skills> block of the
-                                          reference implementation
+  vtcode skills prompt <dir>…             Print the <available_skills> block of
+                                          the reference implementation.
 
-At a terminal list, show and validate print text, into a pipe a JSON document;
+list, show and validate print text at a terminal and JSON into a pipe;
 --json and --text choose.
 `
 const options = {
@@ -38,7 +38,7 @@ type Flags = {
   help?: boolean
 }
 
-/** `vtcode skills`: everything about skills that is not loading them. */
+/** Runs `vtcode skills`: lists, shows, checks and creates skills. */
 export default async function skills(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let flags: Flags
   let words: string[]
@@ -47,10 +47,10 @@ export default async function skills(kernel: Kernel, argv: string[], io: Io): Pr
     flags = values
     words = positionals
   } catch (error) {
-    return wrong(io, `${(error as Error).message.split('. ')[0]}.`)
+    return reportUsageError(io, `${(error as Error).message.split('. ')[0]}.`)
   }
   if (flags.help) {
-    io.stdout.write(usage)
+    io.stdout.write(USAGE)
     return 0
   }
   const [verb = 'list', ...rest] = words
@@ -59,19 +59,19 @@ export default async function skills(kernel: Kernel, argv: string[], io: Io): Pr
   if (verb === 'list' && rest.length === 0) return list(kernel, { all, json }, io)
   if ((verb === 'show' || verb === 'info') && rest.length === 1) return show(kernel, rest[0]!, json, io)
   if (verb === 'validate' && rest.length > 0) return checkSkills(rest, { lenient, json }, io)
-  if (verb === 'prompt') return prompt(rest, io)
+  if (verb === 'prompt') return printPrompt(rest, io)
   if (verb === 'create' && rest.length === 1) {
     const { dir = join(kernel.workspace, '.agents', 'skills'), description } = flags
-    return create(rest[0]!, { dir, ...(description !== undefined && { description }) }, io)
+    return createSkill(rest[0]!, { dir, ...(description !== undefined && { description }) }, io)
   }
-  const takes = { list: 'no word', show: 'one name', validate: 'folders', create: 'one name', prompt: 'folders' }
-  if (!Object.hasOwn(takes, verb))
-    return wrong(io, `Unknown sub-command '${toOneLine(verb)}'; known: ${Object.keys(takes).join(', ')}.`)
-  return wrong(io, `'vtcode skills ${verb}' takes ${takes[verb as keyof typeof takes]} besides its flags.`)
+  const ARITY = { list: 'no argument', show: 'one name', validate: 'folders', create: 'one name', prompt: 'folders' }
+  if (!Object.hasOwn(ARITY, verb))
+    return reportUsageError(io, `Unknown sub-command '${toOneLine(verb)}'; known: ${Object.keys(ARITY).join(', ')}.`)
+  return reportUsageError(io, `'vtcode skills ${verb}' takes ${ARITY[verb as keyof typeof ARITY]}.`)
 }
 
-function wrong(io: Io, text: string): number {
-  say(io, 'error', `${text}\n${usage}`)
+function reportUsageError(io: Io, text: string): number {
+  say(io, 'error', `${text}\n${USAGE}`)
   return 2
 }
 
@@ -87,7 +87,7 @@ function list(kernel: Kernel, { all, json }: { all: boolean; json: boolean }, io
     skill.name,
     skill.id,
     skill.state,
-    place(skill, kernel),
+    formatPlace(skill, kernel),
     toOneLine(skill.reason ?? skill.description),
   ])
   const bad = all ? skipped.map(({ path, reason }) => ['–', '–', 'invalid', path, toOneLine(reason)]) : []
@@ -97,7 +97,7 @@ function list(kernel: Kernel, { all, json }: { all: boolean; json: boolean }, io
     ...bad,
   ]).split('\n')
   io.stdout.write([bold(head!), ...lines].join('\n'))
-  if (!all) for (const { path, reason } of skipped) say(io, 'warning', `${path} was left out: ${reason}`)
+  if (!all) for (const { path, reason } of skipped) say(io, 'warning', `${path} was skipped: ${reason}`)
   return 0
 }
 
@@ -111,7 +111,7 @@ function show(kernel: Kernel, name: string, json: boolean, io: Io): number {
       'error',
       unusable
         ? `${unusable.path}: ${unusable.reason}`
-        : `Skill not found: '${name}'; \`vtcode skills list --all\` shows what was found.`,
+        : `Skill not found: '${name}'; \`vtcode skills list --all\` lists all skills.`,
     )
     return 1
   }
@@ -143,7 +143,7 @@ function show(kernel: Kernel, name: string, json: boolean, io: Io): number {
   return 0
 }
 
-function place({ folder }: Skill, { workspace }: Kernel): string {
-  const way = relative(workspace, folder)
-  return toOneLine(way.startsWith('..') || isAbsolute(way) ? folder : way)
+function formatPlace({ folder }: Skill, { workspace }: Kernel): string {
+  const path = relative(workspace, folder)
+  return toOneLine(path.startsWith('..') || isAbsolute(path) ? folder : path)
 }

@@ -1,6 +1,6 @@
-import { nearest } from '../../core/text/index.js'
+import { findNearest } from '../../core/text/index.js'
 import type { Io, Kernel, SlotInfo } from '../../core/index.js'
-import { plainly } from '../../core/input/index.js'
+import { renderPlainText } from '../../core/input/index.js'
 import {
   shouldPrintJson,
   formatColumns,
@@ -20,14 +20,14 @@ interface Form extends OutputForm {
   long?: boolean
 }
 
-/** `vtcode tools`: what can be called. */
+/** Runs `vtcode tools`: lists the tools. */
 export default async function tools(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = createVerb('tools', 'Lists the tools with their actions, what each may do, and what it is for.', io)
-    .argument('[tool...]', 'these tools only; one action is tool/action')
-    .option('--long', 'the whole of each description')
-    .option('--json', 'one JSON document, which is what a pipe gets')
-    .option('--text', 'text, which is what a terminal gets')
+  const command = createVerb('tools', 'List the tools with their actions, and the effects and purpose of each.', io)
+    .argument('[tool...]', 'list only these tools; name one action as tool/action')
+    .option('--long', 'print whole descriptions')
+    .option('--json', 'print one JSON document (the default into a pipe)')
+    .option('--text', 'print text (the default at a terminal)')
     .action((names: string[], how: Form) => void (code = list(kernel, names, how, io)))
   return runCommand(command, argv, () => code)
 }
@@ -36,11 +36,12 @@ function list(kernel: Kernel, names: string[], { long = false, ...form }: Form, 
   const known = [...new Set(kernel.list().flatMap(({ tool, slot }) => [tool, slot]))]
   const wrong = names.find((name) => !known.includes(name))
   if (wrong !== undefined) {
-    const like = nearest(wrong, known)
+    const nearest = findNearest(wrong, known)
     say(
       io,
       'error',
-      `Tool not found: ${toOneLine(wrong)}${like === undefined ? '' : ` (did you mean ${like}?)`}; known: ${known.filter((name) => !name.includes('/')).join(', ')}.`,
+      `Tool not found: ${toOneLine(wrong)}${nearest === undefined ? '' : ` (did you mean ${nearest}?)`}; known: ` +
+        `${known.filter((name) => !name.includes('/')).join(', ')}.`,
     )
     return 2
   }
@@ -48,7 +49,7 @@ function list(kernel: Kernel, names: string[], { long = false, ...form }: Form, 
     .list()
     .filter(({ tool, slot }) => names.length === 0 || names.includes(tool) || names.includes(slot))
   if (shouldPrintJson(io, { ...(long && { text: true }), ...form }))
-    io.stdout.write(formatDocument({ tools: slots.map(readable) }))
+    io.stdout.write(formatDocument({ tools: slots.map(fillHints) }))
   else
     io.stdout.write(
       slots.length === 1 && names.length === 1 ? renderSlotHelp(slots[0]!, long) : render(slots, long, io),
@@ -56,11 +57,11 @@ function list(kernel: Kernel, names: string[], { long = false, ...form }: Form, 
   return 0
 }
 
-/** With the tools that its hints name written out: in a manifest they are marks, which a call fills in for its caller. */
-function readable(slot: SlotInfo): SlotInfo {
+/** Replaces the marks in the hints of a slot with tool names. A call fills them in for its caller. */
+function fillHints(slot: SlotInfo): SlotInfo {
   const errors = Object.entries(slot.errors).map(([code, texts]) => [
     code,
-    { ...texts, ...(texts.hint !== undefined && { hint: plainly(texts.hint) }) },
+    { ...texts, ...(texts.hint !== undefined && { hint: renderPlainText(texts.hint) }) },
   ])
   return { ...slot, errors: Object.fromEntries(errors) as SlotInfo['errors'] }
 }
@@ -68,15 +69,15 @@ function readable(slot: SlotInfo): SlotInfo {
 function render(slots: SlotInfo[], long: boolean, io: Io): string {
   const { bold } = createPaint(io.stdout, io.env)
   const rows = (actions: SlotInfo[]): string =>
-    formatColumns(actions.map(line)).replace(/.+/g, (row) => (long ? row : cutLine(row, HELP_WIDTH)))
-  return [...group(slots)].map(([tool, actions]) => `${bold(tool)}\n${rows(actions)}`).join('\n')
+    formatColumns(actions.map(toRow)).replace(/.+/g, (row) => (long ? row : cutLine(row, HELP_WIDTH)))
+  return [...groupByTool(slots)].map(([tool, actions]) => `${bold(tool)}\n${rows(actions)}`).join('\n')
 }
 
-function line({ action, effects, description }: SlotInfo): string[] {
-  return [`  ${action ?? '·'}`, effects.join(', ') || 'none', toOneLine(plainly(description))]
+function toRow({ action, effects, description }: SlotInfo): string[] {
+  return [`  ${action ?? '·'}`, effects.join(', ') || 'none', toOneLine(renderPlainText(description))]
 }
 
-function group(slots: SlotInfo[]): Map<string, SlotInfo[]> {
+function groupByTool(slots: SlotInfo[]): Map<string, SlotInfo[]> {
   const groups = new Map<string, SlotInfo[]>()
   for (const slot of slots) groups.set(slot.tool, [...(groups.get(slot.tool) ?? []), slot])
   return groups

@@ -6,7 +6,7 @@ import { createTempFolder } from '../lib/base/index.js'
 
 const LINES = 9
 const WIDTH = 110
-const code = ['.ts', '.js', '.py', '.rs', '.go', '.java', '.rb', '.c', '.cpp', '.sh', '.lua']
+const CODE_EXTENSIONS = ['.ts', '.js', '.py', '.rs', '.go', '.java', '.rb', '.c', '.cpp', '.sh', '.lua']
 
 const manifest = `name: shouting_grep
 action: unified_search/grep
@@ -18,16 +18,16 @@ const module = `export default async ({ input }) => ({
 })
 `
 
-/** `vtcode tour`: real calls over the current folder, for someone who sees the program for the first time. */
+/** Runs `vtcode tour`: shows a new user real calls over the current folder. */
 export default async function tour(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const command = createVerb(
     'tour',
-    'Shows the program at work in this folder, by real calls; nothing of it is changed.',
+    'Show the program at work in this folder by real calls; changes no file.',
     io,
   ).action(async () => {
-    const file = await choose(kernel)
-    code = file === undefined ? await onSample(kernel, io) : await guided(kernel, file, io)
+    const file = await chooseFile(kernel)
+    code = file === undefined ? await runOnSample(kernel, io) : await runTour(kernel, file, io)
   })
   return runCommand(command, argv, () => code)
 }
@@ -47,18 +47,18 @@ const main = `import { Greeter } from './greeter.js'
 console.log(new Greeter().greet(process.argv[2] ?? 'world'))
 `
 
-/** The tour over a small project of its own, where the folder holds no code that could be shown. */
-async function onSample({ workspace }: Kernel, io: Io): Promise<number> {
+/** Runs the tour over a small sample project, where the folder holds no code to show. */
+async function runOnSample({ workspace }: Kernel, io: Io): Promise<number> {
   const folder = realpathSync(createTempFolder('tour'))
   try {
     mkdirSync(join(folder, 'src'))
     writeFileSync(join(folder, 'README.md'), '# Greeter\n\nGreets people.\n')
     writeFileSync(join(folder, 'src/greeter.js'), greeter)
     writeFileSync(join(folder, 'src/hello.js'), main)
-    io.stdout.write(`${toOneLine(workspace)} holds no code to show, so this is a small project of the tour.\n\n`)
+    io.stdout.write(`${toOneLine(workspace)} holds no code to show, so the tour uses a small project of its own.\n\n`)
     const kernel = await createKernel({ workspace: folder, surface: 'tour' })
     try {
-      return await guided(kernel, 'src/greeter.js', io)
+      return await runTour(kernel, 'src/greeter.js', io)
     } finally {
       await kernel.close()
     }
@@ -67,44 +67,44 @@ async function onSample({ workspace }: Kernel, io: Io): Promise<number> {
   }
 }
 
-async function guided(kernel: Kernel, file: string, io: Io): Promise<number> {
-  const look = createPaint(io.stdout, io.env)
-  const guide = new Guide(kernel, io, look)
-  const way = look.cyan('resolve → check → pre-policy → execute → post-compaction → result')
-  const program = look.bold(`vtcode ${version}`)
+async function runTour(kernel: Kernel, file: string, io: Io): Promise<number> {
+  const paint = createPaint(io.stdout, io.env)
+  const guide = new Guide(kernel, io, paint)
+  const pipeline = paint.cyan('resolve → check → pre-policy → execute → post-compaction → result')
+  const program = paint.bold(`vtcode ${version}`)
   guide.say(
     `${program}, a runtime for coding-agent tools. Every answer below comes from a real call over\n` +
-      `${toOneLine(kernel.workspace)}, and each went this way:\n\n  ${way}`,
+      `${toOneLine(kernel.workspace)}, and each takes this path:\n\n  ${pipeline}`,
   )
 
   guide.title('What is here?')
   await guide.call('unified_search', { action: 'list', mode: 'tree', depth: 1 })
 
-  guide.title(`What is in ${file}? An outline, so that nobody has to read it all.`)
+  guide.title(`What is in ${file}? The outline of a file saves reading all of it.`)
   const outline = await guide.call('unified_search', { action: 'outline', path: file })
   const name =
-    /^\s+(?:class|function|interface|struct|type): (\w{4,})/m.exec(textOf(outline))?.[1] ??
+    /^\s+(?:class|function|interface|struct|type): (\w{4,})/m.exec(formatResult(outline))?.[1] ??
     basename(file, extname(file))
 
-  guide.title(`Who speaks of ${name}?`)
+  guide.title(`Where is ${name} mentioned?`)
   const grep = { action: 'grep', pattern: name, literal: true, max_results: 5 }
   await guide.call('unified_search', grep)
 
-  guide.title('A page of a file; the answer says how to continue.')
+  guide.title('One page of a file; the answer says how to continue.')
   await guide.call('unified_file', { action: 'read', path: file, offset_lines: 1, page_size_lines: 5 })
 
-  guide.title('Your own grep: four lines of YAML and a function. Nothing else changes, and nothing of ours is edited.')
-  await swap(guide, grep)
+  guide.title('Your own grep: four lines of YAML and a function. No other file changes.')
+  await showOverride(guide, grep)
 
-  guide.title('A path that leads out of the workspace is refused, and the answer says what to do instead.')
+  guide.title('A path outside the workspace is refused, and the answer says what to do instead.')
   const refused = await guide.call('unified_file', { action: 'read', path: '../../etc/passwd' }, 'refused')
 
   guide.title('Where to go from here')
-  guide.say(`  vtcode tools                             what can be called
+  guide.say(`  vtcode tools                             list the tools
   vtcode call unified_search grep --pattern TODO
-  vtcode mcp                               the same tools for Claude Code, Codex, VS Code, Zed …
-  vtcode plugins list                      what is there, and who serves what
-  vtcode doctor                            what to fix
+  vtcode mcp                               serve the tools to Claude Code, Codex, VS Code, Zed …
+  vtcode plugins list                      list the plugins and what each serves
+  vtcode doctor                            show what to fix
 In a checkout \`npm link\` puts vtcode on your path.\n`)
   return refused.ok || guide.surprises > 0 ? 1 : 0
 }
@@ -116,10 +116,10 @@ class Guide {
   readonly #io: Io
   readonly #look: Paint
 
-  constructor(kernel: Kernel, io: Io, look: Paint) {
+  constructor(kernel: Kernel, io: Io, paint: Paint) {
     this.#kernel = kernel
     this.#io = io
-    this.#look = look
+    this.#look = paint
   }
 
   get workspace(): string {
@@ -147,7 +147,7 @@ class Guide {
     )
   }
 
-  /** Makes a call and shows it with its answer and its time. */
+  /** Makes a call and prints it with its answer and duration. */
   async call(
     tool: string,
     input: JsonObject,
@@ -158,24 +158,24 @@ class Guide {
     this.say(`  ${cyan(bold(tool))} ${cyan(JSON.stringify(input))}`)
     const started = performance.now()
     const result = await kernel.call(tool, input, { signal: this.#io.signal, surface: 'tour' })
-    const took = `${(performance.now() - started).toFixed(1)} ms`
-    const lines = printable(textOf(result)).trimEnd().split('\n')
+    const duration = `${(performance.now() - started).toFixed(1)} ms`
+    const lines = printable(formatResult(result)).trimEnd().split('\n')
     for (const line of lines.slice(0, LINES))
       this.say(`  ${dim('│')} ${line.length > WIDTH ? `${line.slice(0, WIDTH)}…` : line}`)
     if (lines.length > LINES) this.say(`  ${dim(`│ … ${lines.length - LINES} more lines`)}`)
-    this.say(`  ${dim('└')} ${result.ok ? green('done') : red('refused')}  ${dim(took)}`)
+    this.say(`  ${dim('└')} ${result.ok ? green('done') : red('refused')}  ${dim(duration)}`)
     if ((result.ok ? 'done' : 'refused') !== expected) this.surprises++
     return result
   }
 }
 
-const textOf = (result: Result): string =>
+const formatResult = (result: Result): string =>
   result.ok
     ? (result.text ?? JSON.stringify(result.output, null, 2))
     : `${result.error.code}: ${result.error.message}\n${result.error.hint}`
 
-/** A source file worth looking at: one with the name of a main part, else the first in the folder; nothing where there is no code. */
-async function choose(kernel: Kernel): Promise<string | undefined> {
+/** Chooses a source file: one named like a main part, else the first; undefined where there is no code. */
+async function chooseFile(kernel: Kernel): Promise<string | undefined> {
   const result = await kernel.call(
     'unified_search',
     { action: 'list', mode: 'recursive', per_page: 500 },
@@ -183,15 +183,15 @@ async function choose(kernel: Kernel): Promise<string | undefined> {
   )
   const items = result.ok ? (result.output['items'] as { path: string; type: string }[]) : []
   const files = items.filter(({ type }) => type === 'file').map(({ path }) => path)
-  const sources = files.filter((path) => code.includes(extname(path)))
+  const sources = files.filter((path) => CODE_EXTENSIONS.includes(extname(path)))
   const main = ['kernel', 'main', 'app', 'server', 'lib', 'index'].flatMap(
     (name) => sources.find((path) => basename(path, extname(path)) === name) ?? [],
   )
   return main[0] ?? sources[0]
 }
 
-/** A second kernel over the same folder, with a plugin in a temporary one. */
-async function swap(guide: Guide, input: JsonObject): Promise<void> {
+/** Makes a call in a second kernel over the same folder, with a plugin in a temporary folder. */
+async function showOverride(guide: Guide, input: JsonObject): Promise<void> {
   const folder = createTempFolder('tour')
   try {
     writeFileSync(join(folder, 'shouting_grep.yaml'), manifest)

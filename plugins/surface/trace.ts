@@ -16,27 +16,29 @@ interface TraceFlags {
   open?: true
 }
 
-/** `vtcode trace`: what happened in a session, as one page without a request, or as text. */
+/** Runs `vtcode trace`: shows the events of a session as one page without requests, or as text. */
 export default async function trace(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const command = createVerb(
     'trace',
-    'Shows what happened in a session: one HTML page that asks for nothing, or an outline.',
+    'Show the events of a session: one HTML page without requests, or an outline.',
     io,
   )
     .argument(
       '[session]',
-      'its id, or the path of a log, an ATIF trajectory or an exported folder; default: your last session',
+      'a session id, or the path of a log, an ATIF trajectory or an exported folder; default: your last session',
     )
-    .option('--last', 'your last session (the default)')
-    .option('--out <file>', 'a file of the workspace; default: trace-<session>.html')
+    .option('--last', 'show your last session (the default)')
+    .option('--out <file>', 'write this file of the workspace; default: trace-<session>.html')
     .addOption(
-      new Option('--format <format>', 'html is a page, text is printed').choices(['html', 'text']).default('html'),
+      new Option('--format <format>', 'html writes a page, text prints an outline')
+        .choices(['html', 'text'])
+        .default('html'),
     )
-    .option('--full', 'texts of calls whole, not only their first 64 KiB')
-    .option('--turn <n>', 'only this turn', parseTurn)
+    .option('--full', 'include whole texts of calls, not only the first 64 KiB')
+    .option('--turn <n>', 'show only this turn', parseTurn)
     .option('--open', 'open the page in the browser')
-    .option('--compare <session>', 'a second session beside it, at the first call that differs')
+    .option('--compare <session>', 'show a second session next to it, from the first call that differs')
     .action(
       async (named: string | undefined, flags: TraceFlags) => void (code = await showTrace(kernel, io, named, flags)),
     )
@@ -44,7 +46,7 @@ export default async function trace(kernel: Kernel, argv: string[], io: Io): Pro
 }
 
 function parseTurn(text: string): number {
-  if (!/^\d{1,7}$/.test(text)) throw new InvalidArgumentError('a turn is a number from 1.')
+  if (!/^\d{1,7}$/.test(text)) throw new InvalidArgumentError('pass the number of a turn, from 1.')
   return Number(text)
 }
 
@@ -57,10 +59,10 @@ async function showTrace(
   const agent = await import('../agent/cli/index.js')
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
-    const id = await agent.sessionMeant(workspace, named)
+    const id = await agent.resolveSessionId(workspace, named)
     const run = await readRun(agent, workspace, id, io)
     if (format === 'text') {
-      await agent.printPieces(io, toPieces(agent.outlineOf(run, { full: full ?? false })))
+      await agent.printPieces(io, toPieces(agent.formatOutline(run, { full: full ?? false })))
       return 0
     }
     const other = compare === undefined ? undefined : await readRun(agent, workspace, compare, io)
@@ -68,7 +70,7 @@ async function showTrace(
     await agent.writePieces(
       workspace,
       path,
-      agent.tracePage(run, {
+      agent.renderPage(run, {
         full: full ?? false,
         ...(turn !== undefined && { turn }),
         ...(other && { compare: other }),
@@ -77,7 +79,7 @@ async function showTrace(
     io.stdout.write(`${toOneLine(path)}\n`)
     const file = pathToFileURL(join(kernel.workspace, workspace.normalize(path)))
     if (open && !openInBrowser(file.href, { env: io.env, workspace: kernel.workspace }))
-      say(io, 'info', 'No browser was found; open the file yourself.')
+      say(io, 'info', 'No browser found. Open the file yourself.')
     return 0
   } catch (error) {
     return agent.printFailure(kernel, error, io)
@@ -86,14 +88,14 @@ async function showTrace(
   }
 }
 
-// What has a dot or a slash is a path: no id has.
+/** Reads a session or a file. A name with a dot or a slash is a path; ids have neither. */
 async function readRun(agent: Agent, workspace: Workspace, name: string, io: Io): ReturnType<Agent['reduceLog']> {
   const isPath = /[./]/.test(name) || (!name.startsWith('ses_') && (await workspace.stat(name)) !== undefined)
   const { events, faults } = await (isPath
-    ? agent.recordsInFile(workspace, name)
-    : agent.recordsOfSession(workspace, name))
+    ? agent.openRecordFile(workspace, name)
+    : agent.openSessionRecords(workspace, name))
   const run = await agent.reduceLog(events)
-  agent.tellFaults(io, faults)
+  agent.reportFaults(io, faults)
   return run
 }
 

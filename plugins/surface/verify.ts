@@ -11,47 +11,51 @@ import {
 } from '../lib/terminal/index.js'
 
 type Agent = typeof import('../agent/cli/index.js')
-interface Certified {
+interface CertificateContext {
   certificate: import('../agent/cli/index.js').Certificate
   workspace: Workspace
 }
 
-/** `vtcode verify`: shows a certificate, judges its commands and runs them again on request. */
+/** Runs `vtcode verify`: shows a certificate, judges its commands and runs them again on request. */
 export default async function verify(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const command = createVerb(
     'verify',
-    'Shows what a certificate says, asks, runs its commands again and says what is different. It shows damage, not who made it.',
+    'Show a certificate, ask, run its commands again and list the differences. It detects damage, not the author.',
     io,
   )
     .argument('<certificate>', 'the file, a path in the workspace')
     .action(async (file: string) => {
-      code = await check(kernel, file, io)
+      code = await verifyCertificate(kernel, file, io)
     })
   return runCommand(command, argv, () => code)
 }
 
-async function check(kernel: Kernel, file: string, io: Io): Promise<number> {
+async function verifyCertificate(kernel: Kernel, file: string, io: Io): Promise<number> {
   const agent = await import('../agent/cli/index.js')
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const certificate = await agent.readCertificate(await workspace.readText(file, { max_bytes: 1024 * 1024 }))
+    const { session_id, created_at, model } = certificate
     io.stdout.write(
-      `${toOneLine(`Session ${certificate.session_id}, ${certificate.created_at}, ${certificate.model ?? 'no model'}: ${certificate.result}`)}\n`,
+      `${toOneLine(`Session ${session_id}, ${created_at}, ${model ?? 'no model'}: ${certificate.result}`)}\n`,
     )
-    if (!(await isOurs(workspace, certificate.session_id)))
+    if (!(await isLocalSession(workspace, session_id)))
       say(
         io,
         'warning',
-        `This workspace has no session ${toOneLine(certificate.session_id)}: the certificate is of another one, or its session was deleted.`,
+        `This workspace has no session ${toOneLine(session_id)}. The certificate is of another ` +
+          'workspace, or the session was deleted.',
       )
     const rows = await Promise.all(
       certificate.commands.map(async ({ command, exit_code }) =>
-        [command, `exit ${exit_code ?? '-'}`, (await kernel.explain(agent.RUNNER_SLOT, { command })).verdict].map(toOneLine),
+        [command, `exit ${exit_code ?? '-'}`, (await kernel.explain(agent.RUNNER_SLOT, { command })).verdict].map(
+          toOneLine,
+        ),
       ),
     )
     if (rows.length > 0) io.stdout.write(formatColumns(rows))
-    return await compare(kernel, agent, { certificate, workspace }, io)
+    return await compareRun(kernel, agent, { certificate, workspace }, io)
   } catch (error) {
     if (!(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') return agent.printFailure(kernel, error, io)
     say(io, 'error', `${error.problem.message}\n  \`vtcode sessions show <id> --certificate\` prints one.`)
@@ -61,18 +65,23 @@ async function check(kernel: Kernel, file: string, io: Io): Promise<number> {
   }
 }
 
-/** Whether a session lies here; an id that is none names no folder. */
-const isOurs = async (workspace: Workspace, id: string): Promise<boolean> =>
+/** Checks whether this workspace has the session. An invalid id names no folder. */
+const isLocalSession = async (workspace: Workspace, id: string): Promise<boolean> =>
   /^ses_[\w-]{1,60}$/.test(id) &&
   (await workspace.stat(`.vtcode/sessions/${id}/messages.jsonl`).catch(() => undefined)) !== undefined
 
-async function compare(kernel: Kernel, agent: Agent, { certificate, workspace }: Certified, io: Io): Promise<number> {
+async function compareRun(
+  kernel: Kernel,
+  agent: Agent,
+  { certificate, workspace }: CertificateContext,
+  io: Io,
+): Promise<number> {
   const { commands, files } = certificate
   const ran: Parameters<Agent['listDifferences']>[1]['ran'][number][] = []
-  const left: string[] = []
-  const { timeout_secs } = agent.agentSettings(kernel).harness.verification
-  const what = commands.length === 1 ? 'this command' : `these ${commands.length} commands`
-  const question = `Run ${what} in ${kernel.workspace}?`
+  const skipped: string[] = []
+  const { timeout_secs } = agent.resolveAgentSettings(kernel).harness.verification
+  const subject = commands.length === 1 ? 'this command' : `these ${commands.length} commands`
+  const question = `Run ${subject} in ${kernel.workspace}?`
   const wanted = commands.length > 0 && isInteractive(io) && (await confirm(io, question))
   for (const { command } of commands) {
     const began = Date.now()
@@ -83,7 +92,7 @@ async function compare(kernel: Kernel, agent: Agent, { certificate, workspace }:
           { signal: io.signal, surface: 'verify', approve: createApprover(io) },
         )
       : undefined
-    if (!result || (!result.ok && result.error.code.startsWith('VT_POLICY_'))) left.push(command)
+    if (!result || (!result.ok && result.error.code.startsWith('VT_POLICY_'))) skipped.push(command)
     else ran.push(await agent.createProof(command, result, Date.now() - began, workspace))
   }
   const different = agent.listDifferences(certificate, {
@@ -93,11 +102,11 @@ async function compare(kernel: Kernel, agent: Agent, { certificate, workspace }:
     ),
     ran,
   })
-  const lines = [...different.map((one) => `different: ${one}`), ...left.map((one) => `not run: ${one}`)]
+  const lines = [...different.map((one) => `different: ${one}`), ...skipped.map((one) => `not run: ${one}`)]
   io.stdout.write(lines.map((line) => `${toOneLine(line)}\n`).join(''))
-  if (left.length > 0 && !isInteractive(io))
-    say(io, 'info', 'Nothing is run unasked: at a terminal `vtcode verify` asks.')
+  if (skipped.length > 0 && !isInteractive(io))
+    say(io, 'info', 'No command ran: `vtcode verify` asks at a terminal first.')
   if (different.length === 0)
-    io.stdout.write(`${files.length} files and ${ran.length} of ${commands.length} commands are as they were.\n`)
-  return different.length === 0 && left.length === 0 && certificate.result === 'passed' ? 0 : 1
+    io.stdout.write(`${files.length} files and ${ran.length} of ${commands.length} commands are unchanged.\n`)
+  return different.length === 0 && skipped.length === 0 && certificate.result === 'passed' ? 0 : 1
 }

@@ -6,7 +6,7 @@ import { fitRow } from './theme.js'
 import type { SessionOptions } from './types.js'
 
 interface Point {
-  /** Of the terminal, from 0. */
+  /** Row of the terminal, 0-based. */
   row: number
   column: number
 }
@@ -15,8 +15,8 @@ const STYLE_SEQUENCE = /\u001b\[[\d;:]*m/g
 const PAGE_KEYS: Record<string, 'up' | 'down'> = { '\u001b[5~': 'up', '\u001b[6~': 'down' }
 
 /**
- * The second screen of a terminal: what is finished is kept here and scrolled by ourselves, the live part stands at the bottom. When a
- * session ends, all that was finished is written to the first screen.
+ * Draws on the second screen of a terminal. Keeps finished rows and scrolls them; the live part is at the bottom.
+ * At the end of a session all finished rows are written to the first screen.
  */
 export class AlternateScreen implements ScreenSurface {
   readonly restsCursor = false
@@ -25,10 +25,10 @@ export class AlternateScreen implements ScreenSurface {
   private live: readonly string[] = []
   private cursor: CursorPosition | undefined
   private columns: number
-  /** Rows between the end of what is finished and what is seen. */
+  /** Finished rows below the visible ones. */
   private scrolledRows = 0
   private selection: { from: Point; to: Point } | undefined
-  /** What is searched for, and in which row of what is finished it was found. */
+  /** Text of the search, and the finished row of the current match. */
   private search: { text: string; row: number | undefined } | undefined
 
   constructor(
@@ -42,11 +42,11 @@ export class AlternateScreen implements ScreenSurface {
   get room(): number {
     return Math.max(1, this.port.rows - 1)
   }
-  /** What is finished was made for another width. */
+  /** True if finished rows were made for another width. */
   get stale(): boolean {
     return this.columns !== this.port.columns
   }
-  /** All that is finished comes again. */
+  /** Drops finished rows, which are added again. */
   reset(): void {
     this.finished.length = 0
     this.columns = this.port.columns
@@ -55,7 +55,7 @@ export class AlternateScreen implements ScreenSurface {
 
   drawFrame(finished: readonly string[], live: readonly string[], cursor?: CursorPosition): number {
     this.finished.push(...finished.map((row) => this.fitToWidth(row)))
-    // Who reads above stays there.
+    // Keep the position of a person who scrolled up.
     if (this.scrolledRows > 0) this.scrolledRows += finished.length
     const over = Math.max(0, live.length - this.room)
     this.live = live.slice(over).map((row) => this.fitToWidth(row))
@@ -71,7 +71,7 @@ export class AlternateScreen implements ScreenSurface {
   forgetDrawn(): void {
     this.clear()
   }
-  // It may be as it was again, and what stood there not.
+  // The size may be the old one again while the rows are gone.
   handleResize(): void {
     this.clear()
   }
@@ -80,7 +80,7 @@ export class AlternateScreen implements ScreenSurface {
     return this.finished
   }
 
-  /** Pages, the wheel of the mouse, what is marked with it, and `/` while one reads above. Returns whether the key was one of these. */
+  /** Handles paging, mouse wheel, selection, and `/` while scrolled up. Returns whether it used the key. */
   handleKey(data: string, free: boolean): boolean {
     const page = PAGE_KEYS[data]
     if (page) this.scroll(page === 'up' ? this.pageRows : -this.pageRows)
@@ -93,7 +93,7 @@ export class AlternateScreen implements ScreenSurface {
     return true
   }
 
-  /** A key while something is searched for: what was said last is found first. */
+  /** Handles a key of the search, which starts at the newest row. */
   private handleSearchKey(data: string, search: { text: string; row: number | undefined }): void {
     if (matchesKey(data, 'escape') || matchesKey(data, 'ctrl+c')) return void (this.search = undefined)
     if (matchesKey(data, 'enter') || matchesKey(data, 'up')) return this.findNext(search, -1)
@@ -115,13 +115,13 @@ export class AlternateScreen implements ScreenSurface {
       return this.scroll(this.finished.length - row - Math.ceil(this.pageRows / 2))
     }
   }
-  /** What is searched for, in the place of the last row. */
+  /** Row of the search, shown in place of the last row. */
   private get searchRow(): string {
     const { text, row } = this.search!
     const found = this.finished.flatMap((one, at) => (findColumns(one, text) === undefined ? [] : [at]))
     const where =
       text === '' ? '' : row === undefined ? 'not found' : `${found.length - found.indexOf(row)} of ${found.length}`
-    return `/${visibleLine(text)}  ${[where, '↑ ↓ the next one', 'Esc leaves'].filter(Boolean).join(' · ')}`
+    return `/${visibleLine(text)}  ${[where, '↑ ↓ next match', 'Esc closes'].filter(Boolean).join(' · ')}`
   }
 
   private handleMouse(data: string): boolean {
@@ -136,7 +136,7 @@ export class AlternateScreen implements ScreenSurface {
     return true
   }
 
-  /** What is marked when the button is let go is copied. */
+  /** Copies the selection when the button is released. */
   private copySelection(): void {
     const text = this.composeRows().flatMap((row, at) => {
       const [from, to] = this.getSelection(at) ?? []
@@ -146,7 +146,7 @@ export class AlternateScreen implements ScreenSurface {
     if (this.options.copyOnSelect && text.join('') !== '') this.copy(text.join('\n'))
   }
 
-  /** The columns of a row that are marked. */
+  /** Returns the selected columns of a row. */
   private getSelection(row: number): readonly [from: number, to: number] | undefined {
     if (!this.selection) return undefined
     const { from, to } = this.selection
@@ -156,7 +156,7 @@ export class AlternateScreen implements ScreenSurface {
     return [row === first.row ? first.column : 0, row === last.row ? last.column + 1 : this.port.columns]
   }
 
-  /** The columns of a row in which stands what is searched for. */
+  /** Returns the columns of a row that match the search. */
   private getMatch(at: number, row: string): readonly [from: number, to: number] | undefined {
     return this.search && at < this.port.rows - this.live.length ? findColumns(row, this.search.text) : undefined
   }
@@ -168,7 +168,7 @@ export class AlternateScreen implements ScreenSurface {
     this.scrolledRows = Math.max(0, Math.min(this.finished.length - this.pageRows, this.scrolledRows + by))
   }
 
-  /** The rows of the terminal, top to bottom. */
+  /** Returns the rows of the terminal, top to bottom. */
   private composeRows(): string[] {
     const height = Math.max(0, this.port.rows - this.live.length)
     const until = this.finished.length - this.scrolledRows
@@ -179,7 +179,7 @@ export class AlternateScreen implements ScreenSurface {
 
   private draw(): number {
     const rows = this.composeRows()
-    // A terminal of another height moved what stood there.
+    // A terminal of another height moved its rows.
     if (this.drawn.length !== rows.length) this.drawn = []
     let out = ''
     for (const [at, row] of rows.entries()) {
@@ -203,7 +203,7 @@ export class AlternateScreen implements ScreenSurface {
   }
 }
 
-/** The columns in which a text stands in a row, whatever its case. */
+/** Finds the columns of a text in a row, ignoring case. */
 function findColumns(row: string, text: string): readonly [from: number, to: number] | undefined {
   const plain = visible(row.replace(STYLE_SEQUENCE, ''))
   const at = text === '' ? -1 : plain.toLowerCase().indexOf(text.toLowerCase())
@@ -212,8 +212,8 @@ function findColumns(row: string, text: string): readonly [from: number, to: num
   return [from, from + visibleWidth(plain.slice(at, at + text.length))]
 }
 
-/** What stands before, in and behind these columns, without colors. */
-function splitRow(row: string, from: number, to: number): [before: string, marked: string, behind: string] {
+/** Splits a row before, in and after these columns, without colors. */
+function splitRow(row: string, from: number, to: number): [before: string, marked: string, after: string] {
   const parts: [string, string, string] = ['', '', '']
   let column = 0
   for (const letter of visible(row.replace(STYLE_SEQUENCE, ''))) {

@@ -4,7 +4,7 @@ import { wrapTextWithAnsi } from './parts.js'
 import { breakLongWords, escapeLine, type Theme } from './theme.js'
 import type { Block } from './types.js'
 
-/** A line of a program that wrote over itself shows what it wrote last. */
+/** Keeps only the last text of a line that overwrote itself. */
 const applyCarriageReturns = (text: string): string => text.replaceAll('\r\n', '\n').replace(/[^\n]*\r(?=[^\n])/g, '')
 
 const wrapLines = (text: string, columns: number): string[] =>
@@ -14,7 +14,7 @@ const wrapLines = (text: string, columns: number): string[] =>
     .split('\n')
     .flatMap((line) => wrapTextWithAnsi(line, Math.max(1, columns)))
 
-/** What a person sees of something: rows of at most so many columns. */
+/** Renders a block as rows of at most `columns`. */
 export function renderBlock({ kind, text }: Block, columns: number, theme: Theme): string[] {
   if (kind === 'markdown') return renderMarkdown(text, columns, theme)
   if (kind === 'output') return wrapLines(escapeLine(applyCarriageReturns(text)), columns)
@@ -25,7 +25,7 @@ export function renderBlock({ kind, text }: Block, columns: number, theme: Theme
   return kind === 'note' ? rows.map(theme.dim) : kind === 'error' ? rows.map(theme.red) : rows
 }
 
-/** Lines that begin with `+`, `-` or `@` in their colors. */
+/** Renders a diff in colors. */
 function renderDiff(text: string, columns: number, theme: Theme): string[] {
   return visible(text.replaceAll('\r\n', '\n'))
     .replace(/\n+$/, '')

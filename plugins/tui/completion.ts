@@ -2,7 +2,7 @@ import { visibleLine } from '../../core/text/index.js'
 import type { AutocompleteItem, AutocompleteProvider, AutocompleteSuggestions } from './parts.js'
 import type { SessionOptions, SlashCommand } from './types.js'
 
-/** What `/` at the begin of a message and `@` before a path offer. */
+/** Completes commands after `/` at the start of a message, and paths after `@`. */
 export class MenuCompletion implements AutocompleteProvider {
   constructor(
     public commands: readonly SlashCommand[],
@@ -59,10 +59,10 @@ export class MenuCompletion implements AutocompleteProvider {
     prefix: string,
   ): { lines: string[]; cursorLine: number; cursorCol: number } {
     const line = lines[cursorLine] ?? ''
-    // What was typed since the menu was made is not what it speaks of.
+    // Ignore a menu that was made for an older text.
     if (!line.slice(0, cursorCol).endsWith(prefix) || (prefix.startsWith('/') && cursorCol !== prefix.length))
       return { lines, cursorLine, cursorCol }
-    // A path is followed by what is said about it, a command by what it is for.
+    // More text follows a path or a command.
     const put = /^[@/]/.test(value) ? `${value} ` : value
     const head = line.slice(0, cursorCol - prefix.length) + put
     return {

@@ -7,10 +7,10 @@ import type { Block, UiCommand } from './types.js'
 
 interface Growing {
   block: Block
-  /** The paragraphs of a text of Markdown that are not complete. */
+  /** Incomplete paragraphs of a Markdown text. */
   text?: StreamingMarkdown
 }
-/** A block that is finished; `part`: of a text of Markdown, of which rows may stand above already. */
+/** A finished block; `part`: a part of a Markdown text, whose first rows may be drawn already. */
 interface Finished {
   block: Block
   part?: MarkdownPart
@@ -18,16 +18,16 @@ interface Finished {
 type Command<K extends UiCommand['type']> = UiCommand & { type: K }
 const SPINNER = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'
 const MAX_OUTPUT_LINES = 8
-/** So many characters of what grows are kept; what is finished is told as a whole. */
+/** Limit for a growing block; a finished block is whole. */
 const MAX_GROWING_CHARACTERS = 64 * 1024
 const MAX_QUEUED_ROWS = 3
-/** So many characters of what waits can stand in its row. */
+/** Limit for a row of the queue, before it is cut to the width. */
 const MAX_QUEUED_CHARACTERS = 1000
 
-/** What a session shows: what is finished and not written yet, and what is under way. */
+/** Content of a session: finished blocks that are not written yet, and the live part. */
 export class UiDocument {
   private finished: Finished[] = []
-  /** All that was finished, where it has to be drawn again. */
+  /** All finished blocks, if the surface may need them again. */
   private kept: Finished[] | undefined
   private readonly growing = new Map<string, Growing>()
   private previousKind: 'nothing' | 'line' | 'paragraph' = 'nothing'
@@ -40,7 +40,7 @@ export class UiDocument {
   get busy(): boolean {
     return this.activity !== undefined
   }
-  /** Something changes by itself. */
+  /** True if the content changes without the person. */
   get moving(): boolean {
     return this.busy || this.growing.size > 0
   }
@@ -52,7 +52,7 @@ export class UiDocument {
     if (block.text.trim() !== '') this.finished.push({ block, ...(part && { part }) })
   }
 
-  /** From now on what is finished is kept, to come `again`. */
+  /** Keeps finished blocks from now on, for `replayFinished`. */
   keepFinished(): void {
     this.kept ??= []
   }
@@ -99,7 +99,7 @@ export class UiDocument {
     this.right = right
   }
 
-  /** The rows of what is finished; they are taken off. */
+  /** Removes and renders finished blocks. */
   takeFinished(columns: number, theme: Theme): string[] {
     const rows = this.finished.splice(0).flatMap((one) => {
       this.kept?.push(one)
@@ -110,14 +110,14 @@ export class UiDocument {
         part?.continues,
       )
     })
-    // Where it has to be drawn again for another width, a paragraph stays one.
+    // Keep paragraphs whole if they may be drawn again for another width.
     const [first] = this.kept ? [] : this.growing.values()
     if (!first?.text) return rows
     const full = first.text.takeRows(columns, theme)
     return full.rows.length > 0 ? [...rows, ...this.separateRows('paragraph', full.rows, full.goes_on)] : rows
   }
 
-  /** These rows, apart from what stands above them unless they go on with that. */
+  /** Adds a blank row before these rows unless they continue the ones above. */
   private separateRows(kind: 'line' | 'paragraph', rows: string[], goes_on = false): string[] {
     const apart = this.hasGap(kind, goes_on)
     this.previousKind = kind
@@ -132,7 +132,7 @@ export class UiDocument {
     )
   }
 
-  /** What grows, in at most so many rows: its end. */
+  /** Renders the last rows of growing blocks, at most `room`. */
   renderGrowing(columns: number, room: number, theme: Theme): string[] {
     const rows = [...this.growing.values()].flatMap(({ block, text }) => {
       if (!text) return renderLastRows(block, columns, theme)
@@ -150,9 +150,9 @@ export class UiDocument {
       const seconds = Math.max(0, Math.floor((now - activity.since) / 1000))
       const spin = SPINNER[Math.floor(now / SPINNER_MS) % SPINNER.length]!
       const time = seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
-      rows.push(
-        `${theme.cyan(spin)} ${visibleLine(activity.state)} ${theme.dim(`${time}${activity.detail && ` · ${visibleLine(activity.detail)}`} · Esc interrupts`)}`,
-      )
+      const detail = activity.detail && ` · ${visibleLine(activity.detail)}`
+      const end = theme.dim(`${time}${detail} · Esc interrupts`)
+      rows.push(`${theme.cyan(spin)} ${visibleLine(activity.state)} ${end}`)
     }
     const shown = queue.slice(0, MAX_QUEUED_ROWS)
     for (const [at, text] of shown.entries())
@@ -165,19 +165,19 @@ export class UiDocument {
           ),
         ),
       )
-    if (queue.length > shown.length) rows.push(theme.dim(`  … ${queue.length - shown.length} more wait`))
+    if (queue.length > shown.length) rows.push(theme.dim(`  … ${queue.length - shown.length} more queued`))
     return rows
   }
 
   renderStatus(columns: number, theme: Theme, instead?: string): string {
-    // A row as wide as the terminal is folded when the terminal becomes narrower, so what belongs to the right stands behind the rest.
+    // Join left and right: a row as wide as the terminal would wrap in a narrower one.
     const [left, right] = [visibleLine(instead ?? this.left), visibleLine(this.right)]
     return theme.dim(truncateToWidth(right === '' ? left : `${left} · ${right}`, columns, '…'))
   }
 }
 export const SPINNER_MS = 250
 
-/** The last lines of what a program prints; of everything else all. */
+/** Renders the last lines of program output, and all lines of other blocks. */
 function renderLastRows(block: Block, columns: number, theme: Theme): string[] {
   if (block.kind !== 'output') return renderBlock(block, columns, theme)
   const lines = block.text.replace(/\n$/, '').split('\n')

@@ -4,13 +4,13 @@ type Highlighter = (typeof import('./languages.js'))['highlighter']
 let loaded: Highlighter | undefined
 let loading: Promise<void> | undefined
 
-/** Loads the languages, once; until then code has no colors. */
+/** Loads the languages once; code has no colors before. */
 export const loadHighlighter = (): Promise<void> =>
   (loading ??= import('./languages.js').then(({ highlighter }) => void (loaded = highlighter)))
 
 const MAX_CHARACTERS = 100_000
 
-/** Code in colors, a line each; without them where the language is not known, or the code is very long. */
+/** Highlights code line by line; leaves an unknown language or very long code plain. */
 export function highlightLines(code: string, language: string | undefined, theme: Theme): string[] {
   const plain = (): string[] => code.split('\n').map(theme.cyan)
   if (
@@ -30,7 +30,7 @@ export function highlightLines(code: string, language: string | undefined, theme
 
 const entities: Record<string, string> = { '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#x27;': "'", '&amp;': '&' }
 
-/** What the highlighter says with elements of HTML, in styles; each line has its own, so that it can stand alone. */
+/** Converts the HTML of the highlighter to styles; each line has complete styles. */
 function colorHtml(html: string, theme: Theme): string[] {
   const open: ((text: string) => string)[] = []
   let line = ''

@@ -6,37 +6,43 @@ import { fitRow } from './theme.js'
 
 const [begin, end] = ['\u001b[?2026h', '\u001b[?2026l']
 const [hide, show] = ['\u001b[?25l', '\u001b[?25h']
-/** Without folding each row takes one of the terminal, also where that became narrower and has not said so yet. */
+/** Without wrapping, each row takes one terminal row, also in a terminal that has not reported a smaller width yet. */
 const [unfolded, folded] = ['\u001b[?7l', '\u001b[?7h']
-/** A row down: where a terminal that became lower has none left, it scrolls. A move by `CSI B` would end there, and the way back up too high. */
+/**
+ * Moves down by a row, and scrolls at the end of a terminal that became lower.
+ * `CSI B` would stop there, and the way back up would end too high.
+ */
 const [down, next] = ['\u001bD', '\u001bE']
-/** The next row, empty, as one that goes on with this one: a letter of two columns, which the last column has no room for, makes it, and is erased. */
+/**
+ * Adds an empty row that continues this one: a letter of two columns does not fit the last column, wraps and is erased.
+ */
 const link = `${folded}\u001b[999C\u3000\u001b[1K\u001b[K\r${unfolded}`
 
 /**
- * The rule of the screen: what is finished is written once and never touched again; below it stands the live part, at most as high as the
- * terminal but one row, and only that is drawn anew, only rows that differ, each frame in one write. Nothing above is ever erased, so the
- * history of the terminal stays whole. A frame may be drawn in a terminal whose size is another one by then; it begins at the right place
- * all the same, because every move in it is relative, and because the cursor keeps its place when the size changes: while nobody types it
- * rests where the live part begins, and where only the line of the cursor stays as it is, the live part is one line.
- * No line ends by a line feed: at one the kernel may hand over what stands before it, and a row that ends there could still be cut.
+ * Draws below the history of the shell. Finished rows are written once and never changed, so the history stays whole.
+ * The live part below them has at most the height of the terminal minus one row. Only its changed rows are drawn, each
+ * frame in one write.
+ * A frame also starts at the right place after a resize, for two reasons. All its moves are relative. And the cursor
+ * keeps its place: it rests at the start of the live part while the person does not type. In terminals that keep only
+ * the line of the cursor (`others`), the live part is one line.
+ * No row ends with a line feed: the kernel may pass on the text before it, and that row could still be cut.
  */
 export class InlineScreen implements ScreenSurface {
-  // What was written stays as it is.
+  // Written rows never change.
   readonly stale = false
   readonly restsCursor = true
-  /** The rows of the live part as they stand there, when each was written, and the size of the terminal then. */
+  /** Drawn rows of the live part, the time of each, and the size of the terminal then. */
   private drawn: readonly string[] = []
   private writtenAt: number[] = []
   private columns: number
   private height: number
   private position: CursorPosition = { row: 0, column: 0 }
-  /** A program that was killed may have left the cursor hidden. */
+  /** `undefined`: unknown, because a killed program may have hidden the cursor. */
   private cursorShown: boolean | undefined
   private out = ''
   private reflow: Reflow
 
-  /** `late_ms`: for so long after it changed its width the terminal may not say so. */
+  /** `late_ms`: maximum delay of a resize report. */
   constructor(
     private readonly port: TerminalPort,
     env: Record<string, string | undefined>,
@@ -47,7 +53,7 @@ export class InlineScreen implements ScreenSurface {
     this.reflow = detectReflow(env)
   }
 
-  /** Rows that the live part may take. */
+  /** Maximum rows of the live part. */
   get room(): number {
     return Math.max(1, this.port.rows - 1)
   }
@@ -67,15 +73,15 @@ export class InlineScreen implements ScreenSurface {
   setTerminalVersion(version: string): void {
     const before = this.isSingleLine
     this.reflow = detectReflow({}, version)
-    // What stands there is drawn the other way.
+    // Draw the live part again in the other form.
     if (before !== this.isSingleLine) this.columns = 0
   }
-  /** To the terminal all rows of the live part are one line. */
+  /** True if the live part is one line for the terminal. */
   private get isSingleLine(): boolean {
     return this.reflow === 'others'
   }
 
-  /** Moves finished rows up and shows this as the live part. Returns how many bytes were written. */
+  /** Writes finished rows above the live part. Returns the number of bytes written. */
   drawFrame(finished: readonly string[], live: readonly string[], cursor?: CursorPosition): number {
     const { columns, rows: height } = this.port
     const fit = (row: string, most = Math.max(1, columns - 1)): string =>
@@ -86,7 +92,7 @@ export class InlineScreen implements ScreenSurface {
     const now = performance.now()
     const whole = finished.length > 0 || rows.length > this.drawn.length
     this.writtenAt = rows.map((row, at) => (!whole && row === this.drawn[at] ? (this.writtenAt[at] ?? now) : now))
-    // What is finished was made for the width of a moment ago, and is cut for none.
+    // Finished rows were made for the last known width, and are not cut.
     if (whole)
       this.drawAll(
         finished.map((row) => fit(row, Infinity)),
@@ -98,7 +104,7 @@ export class InlineScreen implements ScreenSurface {
     return this.flush()
   }
 
-  /** Takes the live part away, and leaves the cursor where it began. */
+  /** Erases the live part and leaves the cursor at its start. */
   clear(): void {
     this.eraseLivePart(this.port.columns, this.port.rows)
     this.out += show
@@ -106,7 +112,7 @@ export class InlineScreen implements ScreenSurface {
     this.flush()
   }
 
-  /** The live part is erased, now that the terminal has this size; above it nothing is. */
+  /** Erases the live part for a new size of the terminal, and nothing above it. */
   private eraseLivePart(columns: number, height: number): void {
     if (this.drawn.length > 0) this.out += `${moveUp(this.countRowsAbove(columns, height))}\r\u001b[J`
     this.forgetDrawn()
@@ -115,13 +121,15 @@ export class InlineScreen implements ScreenSurface {
   }
 
   /**
-   * How many rows of the terminal, as it is now, stand between where the live part begins and the cursor. Too few leave a remnant, too many
-   * would erase what is finished: a row counts as folded only where the terminal is known to fold, and was not written when it may have
-   * been as narrow as now already.
+   * Counts terminal rows between the start of the live part and the cursor at the current size. Too few leave a
+   * remnant;
+   * too many would erase finished rows. So a row counts as wrapped only in a terminal that is known to wrap, and only
+   * if
+   * it was written before the terminal may have become this narrow.
    */
   private countRowsAbove(columns: number, height: number): number {
     const { position } = this
-    // Who rests stands there, and one line is not folded. A terminal of another height may have dropped rows before it folded any.
+    // A resting cursor is at the start, and a single line is not wrapped. A change of height may drop rows first.
     if (position.row === 0 || this.reflow !== 'all' || columns >= this.columns || height !== this.height)
       return position.row
     const late = performance.now() - this.late_ms
@@ -131,14 +139,16 @@ export class InlineScreen implements ScreenSurface {
     return position.row + more.reduce((all, one) => all + one, 0)
   }
 
-  /** Finished rows, and all of the live part below them. */
+  /** Draws finished rows and the whole live part below them. */
   private drawAll(finished: readonly string[], rows: readonly string[]): void {
     this.goTo(0)
-    this.out += `\u001b[J${finished.map((row) => row + next).join('')}${unfolded}${rows.join(this.isSingleLine ? link : next)}${folded}`
+    const above = finished.map((row) => row + next).join('')
+    const live = rows.join(this.isSingleLine ? link : next)
+    this.out += `\u001b[J${above}${unfolded}${live}${folded}`
     this.position = { row: Math.max(0, rows.length - 1), column: -1 }
   }
 
-  /** Rows that differ. */
+  /** Draws only changed rows. */
   private drawChanged(rows: readonly string[]): void {
     const { drawn } = this
     const differing = rows.flatMap((row, at) => (row === drawn[at] ? [] : [at]))
@@ -146,7 +156,7 @@ export class InlineScreen implements ScreenSurface {
     if (differing.length > 0) this.out += unfolded
     for (const at of this.isSingleLine ? differing.filter((at) => at === 0) : differing)
       this.writeRow(at, rows[at]!, drawn[at]!)
-    // A terminal that became lower has dropped rows, and those that come in their place are no part of the line yet.
+    // A lower terminal dropped rows; new rows in their place are not part of the line yet.
     if (this.isSingleLine && last > 0) {
       this.goTo(0)
       for (const row of rows.slice(1, last + 1)) this.out += link + row
@@ -158,13 +168,13 @@ export class InlineScreen implements ScreenSurface {
 
   private writeRow(at: number, row: string, before: string): void {
     this.goTo(at)
-    // What merely grew is not written again.
+    // Write only the new end of a row that grew.
     const grew = before !== '' && row.startsWith(before) && !before.includes('\u001b')
     this.out += grew ? `\u001b[${visibleWidth(before) + 1}G${row.slice(before.length)}` : `\u001b[K${row}`
     this.position = { row: at, column: -1 }
   }
 
-  /** Erases what stands below so many rows of the live part. */
+  /** Erases below the first `height` rows of the live part. */
   private eraseBelow(height: number): void {
     this.goTo(Math.max(0, height - 1))
     this.out += height === 0 ? '\u001b[J' : `${down}\r\u001b[J${moveUp(1)}`

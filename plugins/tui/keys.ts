@@ -16,7 +16,7 @@ const defaults: Record<Action, readonly string[]> = {
   focus_overlay: ['tab'],
 }
 
-/** Which key does what: that of the person, or the usual one. */
+/** Creates a function that checks whether a key triggers an action; own bindings replace the defaults. */
 export const createKeyMatcher = (own: SessionOptions['keyBindings']): ((data: string, action: Action) => boolean) => {
   const bindings = { ...defaults, ...own }
   return (data, action) => bindings[action].some((key) => matchesKey(data, key as KeyId))

@@ -56,7 +56,7 @@ const languages = {
 }
 for (const [name, language] of Object.entries(languages)) core.registerLanguage(name, language)
 
-/** Code in elements of HTML. */
+/** Converts code to HTML elements. */
 export const highlighter: {
   getLanguage(name: string): unknown
   highlight(code: string, options: { language: string; ignoreIllegals: boolean }): { value: string }

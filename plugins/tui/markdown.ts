@@ -3,7 +3,7 @@ import { Markdown, setCapabilities, type MarkdownTheme } from './parts.js'
 import { breakLongWords, type Theme } from './theme.js'
 import { visible } from '../../core/text/index.js'
 
-// A link says where it leads; nothing is drawn that is no text.
+// Show the address of a link; draw no images.
 setCapabilities({ images: null, trueColor: false, hyperlinks: false })
 
 const styles = new Map<Theme, MarkdownTheme>()
@@ -33,9 +33,9 @@ function toMarkdownTheme(theme: Theme): MarkdownTheme {
   return made
 }
 
-/** Markdown of others as rows of at most so many columns. */
+/** Renders untrusted Markdown as rows of at most `columns`. */
 export function renderMarkdown(text: string, columns: number, theme: Theme): string[] {
-  // What is invisible is made visible before anybody counts columns.
+  // Escape invisible characters before columns are counted.
   const rows = new Markdown(
     breakLongWords(visible(text.replaceAll('\r\n', '\n')), columns - 2),
     0,
@@ -50,33 +50,33 @@ export function renderMarkdown(text: string, columns: number, theme: Theme): str
 
 const fence = /^ {0,3}(`{3,}|~{3,})/
 
-/** A part of a text of Markdown. */
+/** A part of a Markdown text. */
 export interface MarkdownPart {
   text: string
-  /** It goes on with a paragraph whose first rows are taken off; so many of its rows were drawn with them. */
+  /** True if the part continues a paragraph whose first rows were taken; `drawn` rows of it are on the screen. */
   continues: boolean
   drawn: number
 }
 
 /**
- * A text of Markdown while it grows. Its complete paragraphs can be taken off, and of a long one the rows that are full; what is left is
- * short, however long the text is, and is cheap to draw again and again.
+ * A growing Markdown text. Complete paragraphs can be taken, and full rows of a long paragraph. The rest stays short
+ * and cheap to draw.
  */
 export class StreamingMarkdown {
   private rest = ''
-  /** Behind what of the rest no paragraph ends yet. */
+  /** Length of the rest that was searched for the end of a paragraph. */
   private scanned = 0
   private fenceLine: string | undefined
-  /** The rest goes on with a paragraph, or with a block of code, which begins so. */
+  /** Set if the rest continues a paragraph (empty) or a code block (its first line). */
   private begun: string | undefined
-  /** How many rows there were when nothing could be cut. */
+  /** Number of rows when nothing could be taken. */
   private tried = 0
 
   add(text: string): void {
     this.rest += text
   }
 
-  /** The paragraphs that are complete; `whole`: all there is. */
+  /** Takes complete paragraphs; `whole`: everything. */
   takeParagraphs(whole = false): MarkdownPart {
     const end = whole ? this.rest.length : this.findParagraphEnd()
     const taken = this.toPart(this.rest.slice(0, end))
@@ -85,7 +85,7 @@ export class StreamingMarkdown {
     return taken
   }
 
-  /** What is not complete, as it may be drawn now: of a long block of code its end. */
+  /** The incomplete rest, as it may be drawn now: only the end of a long code block. */
   get unfinished(): MarkdownPart {
     const { rest, fenceLine, begun } = this
     if (fenceLine === undefined || rest.length < MAX_MARKDOWN_UNITS) return this.toPart(rest)
@@ -93,7 +93,7 @@ export class StreamingMarkdown {
     return { text: `${fenceLine}\n${tail}`, continues: begun !== undefined, drawn: begun === undefined ? 0 : 1 }
   }
 
-  /** Rows of what is not complete that nothing changes any more; they are taken off. */
+  /** Takes rows of the incomplete rest that cannot change any more. */
   takeRows(columns: number, theme: Theme): { rows: string[]; goes_on: boolean } {
     const goes_on = this.begun !== undefined
     if (this.rest.length > MAX_MARKDOWN_UNITS) return { rows: [], goes_on }
@@ -103,9 +103,9 @@ export class StreamingMarkdown {
     }
   }
 
-  /** All but the last row of a paragraph, where what is left is drawn as before. */
+  /** Takes all rows of a paragraph but the last, if the rest still renders the same. */
   private takeParagraphRows(columns: number, theme: Theme): string[] {
-    // What is a table is not known before its second line.
+    // A table is only recognized at its second line.
     const rows = this.rest.includes('|') ? [] : renderMarkdown(this.rest, columns, theme)
     if (rows.length < 2 || rows.length === this.tried) return []
     this.tried = rows.length
@@ -113,8 +113,11 @@ export class StreamingMarkdown {
     for (let most = rows.length - 1; most > Math.max(0, rows.length - 4); most--) {
       const end: number | undefined =
         spaces[findLastIndex(spaces, (at) => renderMarkdown(this.rest.slice(0, at), columns, theme).length <= most)]
-      if (end === undefined || end >= this.rest.length || hasOpenMark(this.rest.slice(0, end))) continue
-      const parts = [this.rest.slice(0, end), this.rest.slice(end)].map((text) => renderMarkdown(text, columns, theme))
+      if (end === undefined || end >= this.rest.length) continue
+      const [head, tail] = [this.rest.slice(0, end), this.rest.slice(end)]
+      // The first word after the cut becomes shorter when its mark closes, and may then fit the row above.
+      if (hasOpenMark(head) || (/^\S*[`*_~[]/.test(tail) && hasOpenMark(tail))) continue
+      const parts = [head, tail].map((text) => renderMarkdown(text, columns, theme))
       if (parts.flat().join('\n') !== rows.join('\n')) continue
       this.dropText(end, '')
       return parts[0]!
@@ -122,13 +125,13 @@ export class StreamingMarkdown {
     return []
   }
 
-  /** Lines of a block of code, up to an empty one if there is one. */
+  /** Takes lines of a code block, up to an empty line if there is one. */
   private takeCodeRows(columns: number, theme: Theme): string[] {
     const { rest, fenceLine, begun } = this
     const first = begun ? 0 : rest.indexOf('\n', rest.indexOf(fenceLine!)) + 1
     const end = rest.lastIndexOf('\n') + 1
     const lines = rest.slice(first, end).split('\n').slice(0, -1)
-    // What stands before the block is no part of it; what was begun otherwise neither.
+    // Text before the block is not part of it.
     if (begun === '' || (!begun && !rest.startsWith(fenceLine!)) || lines.length < MIN_CODE_LINES) return []
     const empty = lines.lastIndexOf('', lines.length - 3)
     const count = empty > 2 ? empty + 1 : lines.length - 3
@@ -153,7 +156,10 @@ export class StreamingMarkdown {
     if (end > 0) this.tried = 0
   }
 
-  /** Where the last complete paragraph ends: at an empty line outside of code, before something that is not indented, and so no part of a list. */
+  /**
+   * Finds the end of the last complete paragraph: an empty line outside code, before a line without indent (no list
+   * item).
+   */
   private findParagraphEnd(): number {
     let end = 0
     for (;;) {
@@ -171,7 +177,7 @@ export class StreamingMarkdown {
         this.fenceLine = undefined
       const following = this.rest[next + 1]
       if (line.trim() === '' && this.fenceLine === undefined) {
-        // Whether something follows that belongs to it is not known yet.
+        // The next line may still belong to the paragraph.
         if (following === undefined) return end
         if (!/\s/.test(following)) end = next + 1
       }
@@ -179,19 +185,19 @@ export class StreamingMarkdown {
     }
   }
 }
-/** UTF-16 units of an unfinished block that is drawn as Markdown; of a longer one only the end is. */
+/** UTF-16 units of an unfinished block that is drawn whole; only the end of a longer one is drawn. */
 const MAX_MARKDOWN_UNITS = 4000
-/** So many lines of code stand below before those above move up. */
+/** Lines of code in the live part before the first ones move up. */
 const MIN_CODE_LINES = 12
 
-/** Whether something such as `**bold` begins here that may end behind it. */
+/** Returns whether the text opens a mark such as `**bold` without closing it. */
 function hasOpenMark(text: string): boolean {
   const odd = (mark: RegExp): boolean => [...text.matchAll(mark)].length % 2 === 1
   const emphasis = /(?<![*\s])\*(?!\*)|(?<!\*)\*(?![*\s])|(?<=^|[\s(])_(?=\S)|(?<=\S)_(?=$|[\s.,;:!?)])/g
-  return [/`+/g, /\*\*/g, /~~/g, emphasis].some(odd) || /\[[^\]]*$|\]\([^)]*$/.test(text)
+  return [/`+/g, /\*\*/g, /~~/g, emphasis].some(odd) || /\[[^\]]*$|\]$|\]\([^)]*$/.test(text)
 }
 
-/** The last one for which that holds, which holds for all before it; -1: for none. */
+/** Returns the last index for which `holds`, by binary search: it holds for all items before; -1: none. */
 function findLastIndex<T>(all: readonly T[], holds: (one: T) => boolean): number {
   let [low, high] = [-1, all.length - 1]
   while (low < high) {

@@ -1,4 +1,4 @@
-// The one place where pi-tui is named: its parts serve here, its renderer, which erases the history of a terminal, does not.
+// The only import of pi-tui. Its renderer is not used, because it erases the history of a terminal.
 export {
   CURSOR_MARKER,
   Editor,

@@ -9,7 +9,7 @@ const BORDER = '\u0000'
 const MARK = '> '
 const MAX_OFFERED = 8
 
-/** The editor with its mark, without the frame that the library draws around it. */
+/** The editor with its prompt mark, without the frame of the library. */
 export class PromptEditor {
   placeholder = ''
   private readonly editor: Editor
@@ -20,7 +20,7 @@ export class PromptEditor {
     private theme: () => Theme,
     private readonly terminal: { rows(): number; changed(): void },
   ) {
-    // What the editor asks of the renderer that it was made for.
+    // The part of the renderer that the editor uses.
     const host = {
       requestRender: () => terminal.changed(),
       terminal: {
@@ -47,7 +47,7 @@ export class PromptEditor {
   get isEmpty(): boolean {
     return this.editor.getText() === ''
   }
-  /** The menu is open. */
+  /** True if the menu is open. */
   get completing(): boolean {
     return this.editor.isShowingAutocomplete()
   }
@@ -70,10 +70,10 @@ export class PromptEditor {
     this.editor.handleInput(data)
   }
 
-  /** Its rows, and where the cursor stands in them; `drawn`: the cursor of the terminal is elsewhere. */
+  /** Renders rows and the position of the cursor; `drawn`: draw a cursor, because the terminal's is elsewhere. */
   render(columns: number, drawn = false): { rows: string[]; cursor: CursorPosition } {
     const { bold, cyan, dim, inverse } = this.theme()
-    // Of the menu a low terminal shows less, so that what is typed stays in sight.
+    // Shorten the menu in a low terminal, so that the typed text stays visible.
     this.editor.setAutocompleteMaxVisible(Math.min(MAX_OFFERED, this.terminal.rows() - 5))
     let cursor: CursorPosition = { row: 0, column: MARK.length }
     const rows: string[] = []
@@ -96,8 +96,10 @@ export class PromptEditor {
           (drawn ? plain : plain.replace('\u001b[7m', '').replace('\u001b[0m', '')),
       )
     }
-    if (this.isEmpty && rows.length === 1)
-      rows[0] = `${bold(cyan(MARK))}${drawn ? inverse(this.placeholder.slice(0, 1) || ' ') + dim(this.placeholder.slice(1)) : dim(this.placeholder)}`
+    if (this.isEmpty && rows.length === 1) {
+      const [first, others] = [this.placeholder.slice(0, 1), this.placeholder.slice(1)]
+      rows[0] = bold(cyan(MARK)) + (drawn ? inverse(first || ' ') + dim(others) : dim(this.placeholder))
+    }
     return { rows, cursor }
   }
 }

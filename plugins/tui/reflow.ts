@@ -1,4 +1,7 @@
-/** What a terminal that becomes narrower does with rows that do not fit any more: it cuts them, folds all, or folds all but the line of the cursor, and moves that as if what was folded below were above it. */
+/**
+ * Treatment of rows that are too wide after a terminal becomes narrower. `none` cuts them, `all` wraps them.
+ * `others` wraps all but the line of the cursor, and moves that line as if rows wrapped below were above it.
+ */
 export type Reflow = 'none' | 'all' | 'others'
 
 const REFLOW_ALL = /^(?:tmux|kitty|iTerm|WezTerm|ghostty|foot|Konsole|VTE|contour|Warp|rio|alacritty|Apple_Terminal)/i
@@ -13,8 +16,8 @@ const REFLOW_VARIABLES = [
 ]
 
 /**
- * What a terminal does, by its environment or by what it answers to XTVERSION (`CSI > q`). Of an unknown one, which may be reached through
- * a program that cuts, it is supposed that it does: who counts too many rows erases what is finished.
+ * Detects the reflow of a terminal from its environment or its answer to XTVERSION (`CSI > q`). Assumes `none` for an
+ * unknown terminal: counting too many rows would erase finished ones.
  */
 export function detectReflow(env: Record<string, string | undefined>, version = ''): Reflow {
   const program = version || (env['TERM_PROGRAM'] ?? env['TERM'] ?? '')

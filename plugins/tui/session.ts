@@ -1,5 +1,5 @@
 import { problem } from '../../core/shapes/index.js'
-import { TerminalSession } from './terminal_session.js'
+import { TerminalSession } from './drive.js'
 import { findTerminalFault } from './surface.js'
 import { defaultKeyboard } from './terminal_modes.js'
 import { detectTheme } from './theme.js'
@@ -16,7 +16,7 @@ const defaults = (): SessionOptions => ({
   appName: 'vtcode',
   theme: detectTheme(process.env),
   keyBindings: {},
-  nonInteractiveHint: 'Start it in a terminal.',
+  nonInteractiveHint: 'Run it in a terminal.',
   history: [],
   files: async () => [],
   onEvent: () => {},
@@ -26,7 +26,7 @@ const defaults = (): SessionOptions => ({
   env: process.env,
 })
 
-/** Takes the terminal and draws an editor on it; whatever the process ends by, the terminal is then as it was. Throws VtError VT_UI_NO_TTY. */
+/** Draws an editor on the terminal, and restores the terminal however the process ends. Throws VtError VT_UI_NO_TTY. */
 export function spawnSession(options: Partial<SessionOptions> = {}): UiSession {
   const all: SessionOptions = { ...defaults(), ...options }
   const reason = findTerminalFault(all)
@@ -35,7 +35,7 @@ export function spawnSession(options: Partial<SessionOptions> = {}): UiSession {
   return { handle: drive, events: drive.events }
 }
 
-/** The same for a program that says what it is. */
+/** Starts a session with the options of a host program. */
 export function spawnSessionWithHost(host: HostAdapter): UiSession {
   return spawnSession({
     workspaceRoot: host.workspace().root,

@@ -1,23 +1,23 @@
-/** What a session does when the process is stopped, goes on, or has to end. */
+/** Handlers of a session for stop, continue and end of the process. */
 export interface SignalHandlers {
-  /** Gives the terminal back; at once. `over`: for good. */
+  /** Restores the terminal synchronously. `over`: for good. */
   leave(over: boolean): void
-  /** Takes it again. */
+  /** Takes the terminal again. */
   enter(): void
-  /** Somebody outside wants the process to end. */
+  /** Called when a signal ends the process. */
   end(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP'): void
 }
 
-// Whoever else takes raw mode away and back when the process is stopped has done so by then.
+// Delay after which other handlers have switched raw mode.
 const SETTLE_MS = 40
 const END_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** Guards the terminal against every way in which a process ends or stops. Returns what takes the guards away. */
+/** Restores the terminal whenever the process ends or stops. Returns a function that removes the handlers. */
 export function guardTerminal({ leave, enter, end }: SignalHandlers): () => void {
   let timer: NodeJS.Timeout | undefined
   const onStop = (): void => {
     leave(false)
-    // Without a handler of a host nobody stops the process now.
+    // Stop the process, unless a handler of the host does.
     if (process.listenerCount('SIGTSTP') > 1) return
     process.off('SIGTSTP', onStop)
     process.kill(process.pid, 'SIGTSTP')
@@ -34,7 +34,7 @@ export function guardTerminal({ leave, enter, end }: SignalHandlers): () => void
     const onSignal = (): void => {
       end(signal)
       if (process.listenerCount(signal) > 1) return
-      // As without us: the process ends by the signal, with the terminal as it was.
+      // End by the signal, with the terminal restored.
       leave(true)
       process.off(signal, onSignal)
       process.kill(process.pid, signal)

@@ -4,31 +4,33 @@ import { setKittyProtocolActive, StdinBuffer } from './parts.js'
 import { sequences } from './terminal_modes.js'
 import type { KeyboardProtocolSettings, SessionOptions } from './types.js'
 
-/** Who hears from a terminal; `version`: what it calls itself, where it says so; `onSecond`: it shows its second screen, where it was asked. */
+/**
+ * Receives input of a terminal. `version`: its reported name. `onSecond`: it reports that its second screen is shown.
+ */
 export interface TerminalListener {
   key(data: string): void
   resize(): void
   version(name: string): void
   onSecond(): void
 }
-/** A terminal, as far as a session needs one. */
+/** A terminal, reduced to the needs of a session. */
 export interface TerminalPort {
   readonly columns: number
   readonly rows: number
-  /** Contract: never throws; a terminal that is gone takes nothing. */
+  /** Writes text. Never throws; ignores a closed terminal. */
   write(text: string): void
-  /** From now on keys come as they are pressed, one at a time. */
+  /** Starts to deliver keys, one at a time. */
   open(on: TerminalListener): void
-  /** The terminal as it was before `open`, at once, with these rows on it; may be called twice, and `open` again after it. */
+  /** Restores the terminal synchronously and writes `rows`. May be called twice; `open` works again after it. */
   restore(rows?: readonly string[]): void
 }
 
-/** A terminal that has not said by then that it knows the Kitty protocol is asked for the older way; who answers later is heard too. */
+/** Time to report the Kitty protocol before modifyOtherKeys is requested; a later answer still counts. */
 const KITTY_ANSWER_MS = 150
 
 const [pasteBegin, pasteEnd] = ['\u001b[200~', '\u001b[201~']
 
-/** The terminal behind two streams. */
+/** A terminal on two streams. */
 export class TtyPort implements TerminalPort {
   private readonly buffer = new StdinBuffer({ timeout: 25 })
   private decoder = new StringDecoder('utf8')
@@ -36,27 +38,27 @@ export class TtyPort implements TerminalPort {
   private wasRaw = false
   private leaveSequence = ''
   private timer: NodeJS.Timeout | undefined
-  /** What is being pasted, however long, and of it what may be the begin of its end. */
+  /** Paste in progress; `tail` may be the start of its end mark. */
   private pasted: { pieces: string[]; tail: string } | undefined
 
   constructor(
     private readonly streams: Pick<SessionOptions, 'stdin' | 'output'>,
     private readonly keyboard: KeyboardProtocolSettings,
-    /** What is set before all else, and taken back after it. */
+    /** Sequences that are written first at `open` and last at `restore`. */
     private readonly modes: { enter: string; leave: string } = { enter: '', leave: '' },
   ) {
     this.buffer.on('data', (data) => this.handleInput(data))
     this.buffer.on('paste', (text) => this.on?.key(`\u001b[200~${text}\u001b[201~`))
   }
 
-  // A terminal that says no size is taken for the usual one.
+  // Default size of a terminal that reports none.
   get columns(): number {
     return this.size[0] || 80
   }
   get rows(): number {
     return this.size[1] || 24
   }
-  /** As it is now: the signal that says so comes later, and a frame for another width would draw over what is finished. */
+  /** Current size. SIGWINCH comes later, and a frame of the wrong width would overwrite finished rows. */
   private get size(): readonly [columns: number, rows: number] {
     const { output } = this.streams
     try {
@@ -70,7 +72,7 @@ export class TtyPort implements TerminalPort {
     try {
       this.streams.output.write(text)
     } catch {
-      // Whoever reads is gone; the signal that says so comes by itself.
+      // The terminal is gone; SIGHUP follows.
     }
   }
 
@@ -104,7 +106,7 @@ export class TtyPort implements TerminalPort {
     this.decoder = new StringDecoder('utf8')
   }
 
-  /** What has to be there before the process ends, whatever it ends by. */
+  /** Writes synchronously, so that the text arrives before the process ends. */
   private writeNow(text: string): void {
     const { fd } = this.streams.output
     try {
@@ -123,7 +125,7 @@ export class TtyPort implements TerminalPort {
     const { pieces, tail } = (this.pasted ??= { pieces: [], tail: '' })
     const more = tail + (pieces.length === 0 && tail === '' ? text.slice(begin + pasteBegin.length) : text)
     const end = more.indexOf(pasteEnd)
-    // Its end may come in two pieces.
+    // The end mark may arrive in two pieces.
     const whole = end < 0 ? more.length - pasteEnd.length + 1 : end
     pieces.push(more.slice(0, Math.max(0, whole)))
     this.pasted.tail = more.slice(Math.max(0, whole))
@@ -138,11 +140,11 @@ export class TtyPort implements TerminalPort {
     if (version !== undefined) this.on?.version(version)
     else if (/^\u001b\[\?1049;\d\$y$/.test(data)) data.includes(';1$') && this.on?.onSecond()
     else if (/^\u001b\[\?\d+u$/.test(data)) this.enableKitty(data !== '\u001b[?0u')
-    // Other answers to queries, which nobody typed.
+    // Drop other answers to queries.
     else if (!/^\u001b(?:\[[?>][\d;]*[A-Za-z]|[P\]_])/.test(data)) this.on?.key(data)
   }
 
-  /** `stale`: keys come in the new way already, which a program that was killed has left so. */
+  /** Enables the Kitty protocol. `stale`: a killed program left it enabled. */
   private enableKitty(stale: boolean): void {
     clearTimeout(this.timer)
     if (this.leaveSequence.startsWith(sequences.popKitty)) return

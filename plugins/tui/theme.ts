@@ -17,7 +17,7 @@ const names = [
   'magenta',
   'cyan',
 ] as const
-/** Styles of a text; each leaves what stands behind it as it was. */
+/** Styles of a text; each ends itself, so that the following text is unchanged. */
 export type Theme = Readonly<Record<(typeof names)[number], Style>> & { readonly name: ThemeName }
 
 const codes: Record<(typeof names)[number], readonly [on: number, off: number]> = {
@@ -34,10 +34,10 @@ const codes: Record<(typeof names)[number], readonly [on: number, off: number]> 
   magenta: [35, 39],
   cyan: [36, 39],
 }
-// The sixteen colors are those that the person chose for their terminal, dark or light; what is pale on one ground is strong on the other.
+// The terminal defines the sixteen colors. Yellow and cyan are too pale on a light background.
 const LIGHT_CODES = { ...codes, yellow: [35, 39], cyan: [34, 39] } as typeof codes
 
-/** The styles of a theme; with `none` only what shows where one is. */
+/** Creates the styles of a theme; `none` keeps only `inverse`, which shows the cursor. */
 export function createTheme(name: ThemeName): Theme {
   const table = name === 'light' ? LIGHT_CODES : codes
   const styles = names.map((style) => {
@@ -51,22 +51,22 @@ export function createTheme(name: ThemeName): Theme {
   return { name, ...(Object.fromEntries(styles) as Record<(typeof names)[number], Style>) }
 }
 
-/** Dark or light, as the terminal says of itself; without colors where the person wants none. */
+/** Detects a dark or light terminal; `none` with NO_COLOR. */
 export function detectTheme(env: Record<string, string | undefined>): ThemeName {
   if (env['NO_COLOR']) return 'none'
-  // The last number is the ground: 7 and 15 are the light ones.
+  // The last number is the background: 7 and 15 are light.
   const ground = /;(\d+)$/.exec(env['COLORFGBG'] ?? '')?.[1]
   return ground === '7' || ground === '15' ? 'light' : 'dark'
 }
 
 const STYLE_SEQUENCE = /(\u001b\[[\d;:]*m)/
-/** What hides text or blinks is no color. */
+/** Returns whether a style sequence neither hides text nor blinks. */
 const isHarmless = (sequence: string): boolean => {
   const numbers = sequence.slice(2, -1).split(/[;:]/)
   return numbers[0] === '38' || numbers[0] === '48' || !numbers.some((one) => /^0*[568]$/.test(one))
 }
 
-/** The one door to the terminal: colors stay, and every other control, invisible or bidirectional character becomes a visible escape. */
+/** Escapes control, invisible and bidirectional characters; keeps colors. All text of others passes here. */
 export function escapeLine(text: string): string {
   if (!text.includes('\u001b')) return visible(text)
   return text
@@ -75,7 +75,7 @@ export function escapeLine(text: string): string {
     .join('')
 }
 
-/** The same in one row of at most so many columns, without spaces at its end, and with its styles ended. */
+/** Escapes a text and fits it into one row of at most `columns`, without trailing spaces, with its styles ended. */
 export function fitRow(text: string, columns: number, cut: (text: string, columns: number) => string): string {
   let row = escapeLine(text.replaceAll('\n', ' ')).replaceAll('\t', '    ')
   if (visibleWidth(row) > columns) row = cut(row, columns)
@@ -83,9 +83,9 @@ export function fitRow(text: string, columns: number, cut: (text: string, column
   return row.includes('\u001b') && !/\u001b\[0?m$/.test(row) ? `${row}\u001b[0m` : row
 }
 
-/** Letters of a word that is folded as any other. */
+/** Longest word that is wrapped normally. */
 const MAX_WORD = 2000
-/** Words that are far wider than the terminal, in pieces that fit: who folds lines by their words takes very long for them. */
+/** Breaks very long words into pieces that fit, because word wrapping is slow for them. */
 export function breakLongWords(text: string, columns: number): string {
   if (text.length < MAX_WORD) return text
   return text.replace(new RegExp(`[^\\s\\u001b]{${MAX_WORD},}`, 'g'), (word) => {

@@ -1,6 +1,6 @@
-/** Where a session is drawn: below the shell's history, or on the second screen of the terminal; `auto` is inline. */
+/** Place of a session: below the shell's history, or the second screen of the terminal; `auto` is inline. */
 export type SessionSurface = 'auto' | 'alternate' | 'inline'
-/** What a terminal is asked to tell of keys; the Kitty protocol where it answers to that, else xterm's modifyOtherKeys. */
+/** Key reports that a terminal is asked for: the Kitty protocol, else xterm's modifyOtherKeys. */
 export interface KeyboardProtocolSettings {
   enabled: boolean
   mode: 'default' | 'full' | 'minimal' | 'custom'
@@ -13,13 +13,13 @@ export interface KeyboardProtocolSettings {
 export interface SlashCommand {
   name: string
   description: string
-  /** What stands behind it, such as `<file>`. */
+  /** Form of its arguments, such as `<file>`. */
   arguments?: string
-  /** What an argument may be. */
+  /** Possible values of the argument. */
   choices?: readonly string[]
 }
 export type ThemeName = 'dark' | 'light' | 'none'
-/** What keys do; each has its default. */
+/** Actions of keys; each has a default key. */
 export type Action =
   | 'interrupt'
   | 'cancel'
@@ -34,7 +34,7 @@ export type Action =
   | 'pause'
   | 'focus_overlay'
 
-/** What a person sees of something that was said or done. `markdown` is drawn as such; `output` keeps its colors, every other text has none of its own. */
+/** A piece of content. `output` keeps its own colors; text of other kinds has none. */
 export interface Block {
   kind: 'markdown' | 'text' | 'output' | 'user' | 'note' | 'error' | 'diff'
   text: string
@@ -45,56 +45,62 @@ export interface OverlayChoice {
   label: string
   description?: string
 }
-/** What lies over the editor until it is answered. */
+/** A view above the editor until it is answered. */
 export type Overlay =
-  /** One of these; typing narrows the list. */
+  /** A list to choose from; typing filters it. */
   | { kind: 'select'; id: string; title: string; choices: readonly OverlayChoice[]; selected?: string }
-  /** A question with one key an answer. It takes the keys by Tab, or when nothing was typed for 300 ms, so that it never takes a letter of a message. */
+  /**
+   * A question with one key for each answer. Gets the keys by Tab, or after 300 ms without a key and with an empty
+   * editor.
+   */
   | {
       kind: 'confirm'
       id: string
       title: string
       body: readonly Block[]
       answers: readonly { key: string; value: string; label: string }[]
-      /** The values whose answers are texts, which may begin with something to change. */
+      /** Values whose answers are texts, with an initial text to edit. */
       texts?: readonly { value: string; label: string; initial?: string }[]
     }
   /** A text to page through. */
   | { kind: 'pager'; id: string; title: string; body: readonly Block[] }
 
-/** What a host tells the screen. */
+/** Commands of a host for the screen. */
 export type UiCommand =
-  /** What is finished: it goes to the scrollback once and is never touched again. */
+  /** A finished block: written once to the scrollback and never changed. */
   | { type: 'commit'; block: Block }
-  /** What grows or changes: `text` takes the place of what stood there, `append` goes behind it. `done`: it is finished, and moves up; without a text it is dropped. */
+  /**
+   * A growing block: `block` replaces it, `append` extends it. `done` moves it to the finished blocks; drops an empty
+   * one.
+   */
   | { type: 'live'; id: string; block?: Block; append?: string; done?: boolean }
   | { type: 'prompt'; placeholder: string }
   | { type: 'header'; lines: readonly string[] }
-  /** The line at the bottom; left and right. */
+  /** The bottom line. */
   | { type: 'status'; left: string; right?: string }
-  /** What is under way; `undefined` when nothing is. `detail` stands behind the time. */
+  /** Current activity; no `state`: none. `detail` follows the time. */
   | { type: 'activity'; state?: string; detail?: string }
   | { type: 'queue'; items: readonly string[] }
   | { type: 'subagents'; lines: readonly string[] }
-  /** What stands in the editor. */
+  /** Text for the editor. */
   | { type: 'input'; text: string; mode?: 'replace' | 'insert' }
   | { type: 'overlay'; overlay: Overlay }
   | { type: 'close_overlay'; id: string }
   | { type: 'theme'; name: ThemeName }
-  /** Where the session is drawn from now on. */
+  /** Switches the surface. */
   | { type: 'surface'; surface: SessionSurface }
-  /** Gives the terminal to somebody else, as it was before, until `resume`. */
+  /** `suspend` restores the terminal for another program until `resume`. */
   | { type: 'suspend' | 'resume' | 'redraw' | 'shutdown' }
-  /** The title of the window. */
+  /** Title of the window. */
   | { type: 'title'; text: string }
-  /** A person is waited for: a bell, and a notification where the terminal shows some; `away`: only where the terminal has not the focus. */
+  /** Bell, and a notification if the terminal shows them; `away`: only without the focus. */
   | { type: 'notify'; text: string; away?: boolean }
-  /** Puts a text on the clipboard of the person, where the terminal lets programs do that. */
+  /** Copies a text to the clipboard, if the terminal permits it. */
   | { type: 'copy'; text: string }
-  /** What the editor offers from now on. */
+  /** Replaces completion, history and key bindings of the editor. */
   | ({ type: 'offer' } & Partial<Pick<SessionOptions, 'slashCommands' | 'files' | 'history' | 'keyBindings'>>)
 
-/** What a person does. */
+/** Actions of the person. */
 export type UiEvent =
   | { type: 'submit' | 'queue_submit' | 'steer'; text: string }
   | { type: 'overlay_result'; id: string; value: string | undefined; text?: string }
@@ -117,7 +123,7 @@ export type UiEvent =
 export interface SessionOptions {
   placeholder: string
   surface: SessionSurface
-  /** Rows that what grows may take, besides the editor. */
+  /** Maximum rows of growing blocks. */
   inlineRows: number
   keyboard: KeyboardProtocolSettings
   fullscreen: { mouseCapture: boolean; copyOnSelect: boolean; scrollSpeed: number }
@@ -126,11 +132,11 @@ export interface SessionOptions {
   appName: string
   theme: ThemeName
   keyBindings: Partial<Record<Action, readonly string[]>>
-  /** What somebody without a terminal is told to do. */
+  /** Advice in the error without a terminal. */
   nonInteractiveHint: string
-  /** What was sent before, the newest last. */
+  /** Earlier messages, the newest last. */
   history: readonly string[]
-  /** Paths that `@` offers, for what stands behind it. */
+  /** Returns the paths that `@` offers for a query. */
   files: (query: string) => Promise<readonly string[]>
   onEvent: (event: UiEvent) => void
   onFocus: (focused: boolean) => void
@@ -146,7 +152,7 @@ export interface SessionOptions {
   env: Record<string, string | undefined>
 }
 
-/** A program that has sessions drawn for it. */
+/** A host program of sessions. */
 export interface HostAdapter {
   workspace(): { name: string; root: string }
   themes(): { available: readonly ThemeName[]; active: ThemeName }
@@ -156,17 +162,17 @@ export interface HostAdapter {
   appName(): string
   nonInteractiveHint?(): string
 }
-/** What a host holds of a session. */
+/** Handle of a session for its host. */
 export interface UiHandle {
   send(command: UiCommand): void
-  /** What stands in the editor. */
+  /** Text in the editor. */
   readonly input: string
   readonly columns: number
-  /** Resolves when the terminal is as it was before. */
+  /** Resolves when the terminal is restored. */
   readonly closed: Promise<void>
 }
 export interface UiSession {
   handle: UiHandle
-  /** What the person does, in order; ends with the session. */
+  /** Actions of the person, in order; ends with the session. */
   events: AsyncIterable<UiEvent>
 }

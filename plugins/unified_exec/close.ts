@@ -1,6 +1,6 @@
 import type { Handler } from '../../core/index.js'
-import { deliver } from './session/answer.js'
-import { sessionsOf } from './session/sessions.js'
+import { deliver } from './session/delivery.js'
+import { getSessions } from './session/sessions.js'
 
 interface CloseInput {
   session_id: string
@@ -9,9 +9,9 @@ interface CloseInput {
   max_output_tokens?: number
 }
 
-/** `unified_exec/close`: ends a session with everything it started and answers its last output. */
+/** `unified_exec/close`: ends a session with everything it started and returns its last output. */
 export default (async ({ input }, context) => {
-  const sessions = sessionsOf(context)
+  const sessions = getSessions(context)
   const session = sessions.find(input.session_id)
   await session.stop(input.signal, input.grace_ms)
   const answer = await deliver(session, {

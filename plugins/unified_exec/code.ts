@@ -2,43 +2,50 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { problem, VtError, type Handler } from '../../core/index.js'
 import { createSlotError, createTempFolder } from '../lib/base/index.js'
-import { serve } from './code/bridge.js'
-import { javascript } from './code/javascript.js'
+import { serveCalls } from './code/bridge.js'
+import { javascriptStart } from './code/javascript.js'
 import { pythonModule, pythonStart } from './code/python.js'
-import { deliver, reportProgress } from './session/answer.js'
-import { sessionsOf } from './session/sessions.js'
+import { deliver, reportProgress } from './session/delivery.js'
+import { getSessions } from './session/sessions.js'
 import { startCommand } from './session/start.js'
 
 interface CodeInput {
   code: string
-  language: Language | keyof typeof otherWords
+  language: Language | keyof typeof LANGUAGE_ALIASES
   timeout_secs: number
   workdir: string
   input?: string
   max_output_tokens?: number
 }
 
-/** How a snippet of each language is run: the files beside it, and the program that starts them. */
-const languages = {
+/** The files and the program that run a snippet of each language. */
+const LANGUAGES = {
   python3: {
     snippet: 'snippet.py',
     files: { 'vtcode.py': pythonModule, 'start.py': pythonStart },
     argv: ['python3', '-B', '-u', 'start.py'],
   },
-  javascript: { snippet: 'snippet.mjs', files: { 'start.mjs': javascript }, argv: [process.execPath, 'start.mjs'] },
+  javascript: {
+    snippet: 'snippet.mjs',
+    files: { 'start.mjs': javascriptStart },
+    argv: [process.execPath, 'start.mjs'],
+  },
 }
-type Language = keyof typeof languages
-const otherWords = { python: 'python3', py: 'python3', js: 'javascript', node: 'javascript' } as const
-const longest = 256 * 1024
+type Language = keyof typeof LANGUAGES
+const LANGUAGE_ALIASES = { python: 'python3', py: 'python3', js: 'javascript', node: 'javascript' } as const
+const MAX_CODE_BYTES = 256 * 1024
 
-/** `unified_exec/code`: runs a snippet that may call the tools; only what it prints or leaves in `result` comes back. */
+/** `unified_exec/code`: runs a snippet that may call tools. Returns only its output and its `result`. */
 export default (async (call, context) => {
   const { input } = call
   const size = Buffer.byteLength(input.code)
-  if (size > longest) throw problem('VT_INPUT_TOO_LARGE', { size: `${size} bytes long`, limit: `${longest} bytes` })
+  if (size > MAX_CODE_BYTES)
+    throw problem('VT_INPUT_TOO_LARGE', { size: `${size} bytes long`, limit: `${MAX_CODE_BYTES} bytes` })
   const language =
-    input.language in languages ? (input.language as Language) : otherWords[input.language as keyof typeof otherWords]
-  const { snippet, files, argv } = languages[language]
+    input.language in LANGUAGES
+      ? (input.language as Language)
+      : LANGUAGE_ALIASES[input.language as keyof typeof LANGUAGE_ALIASES]
+  const { snippet, files, argv } = LANGUAGES[language]
   const folder = createTempFolder('code')
   try {
     const all = Object.entries({ ...files, [snippet]: input.code })
@@ -53,7 +60,7 @@ export default (async (call, context) => {
       files: folder,
       channel: true,
     }).catch((error: unknown) => {
-      throw error instanceof VtError && error.code === 'VT_EXEC_NOT_FOUND' ? withoutInterpreter(language) : error
+      throw error instanceof VtError && error.code === 'VT_EXEC_NOT_FOUND' ? createInterpreterError(language) : error
     })
     const { calls, ...output } = await follow(session)
     const result = output.result && { result: output.result.value }
@@ -68,13 +75,13 @@ export default (async (call, context) => {
   }
 
   async function follow(session: Awaited<ReturnType<typeof startCommand>>) {
-    const output = serve(session.transport.channel!, context)
+    const output = serveCalls(session.transport.channel!, context)
     const stop = reportProgress(session, context)
     try {
       await session.wait(undefined, context.signal)
       return output
     } catch (error) {
-      await sessionsOf(context).forget(session)
+      await getSessions(context).forget(session)
       throw error
     } finally {
       stop()
@@ -82,9 +89,9 @@ export default (async (call, context) => {
   }
 }) satisfies Handler<CodeInput>
 
-function withoutInterpreter(language: Language): VtError {
+function createInterpreterError(language: Language): VtError {
   const other = language === 'python3' ? 'javascript' : 'python3'
   return createSlotError('VT_EXEC_RUNTIME', `This machine has no interpreter for ${language}.`, {
-    hint: `Write the snippet in ${other}.`,
+    hint: `Write the snippet in ${other} instead.`,
   })
 }

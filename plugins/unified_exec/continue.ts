@@ -1,4 +1,4 @@
 import { resume } from './session/resume.js'
 
-/** `unified_exec/continue`: write when there is something to send, else poll; for callers that just want to go on. */
+/** `unified_exec/continue`: writes if there is something to send, otherwise polls. */
 export default resume

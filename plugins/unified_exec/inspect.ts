@@ -1,11 +1,11 @@
 import { ok, problem, VtError, type Context, type Handler } from '../../core/index.js'
 import { pluralize, createSlotError } from '../lib/base/index.js'
-import { blotted } from '../lib/state/index.js'
-import { ends, searched, type QueryMatches } from './session/query.js'
-import { screenOf } from './session/screen.js'
+import { waitForRedaction } from '../lib/state/index.js'
+import { readEnds, searchSource, type QueryMatches } from './session/query.js'
+import { openScreen } from './session/screen.js'
 import type { CommandSession } from './session/session.js'
-import { sessionsOf } from './session/sessions.js'
-import { joined, ofFile, ofLog, type StreamSource } from './session/source.js'
+import { getSessions } from './session/sessions.js'
+import { joinSources, createFileSource, createLogSource, type StreamSource } from './session/source.js'
 
 interface InspectInput {
   session_id?: string
@@ -19,45 +19,45 @@ interface InspectInput {
   screen?: boolean
 }
 
-/** `unified_exec/inspect`: looks at the log of a session or at a spool file without consuming anything. */
+/** `unified_exec/inspect`: reads the log of a session or a spool file without consuming anything. */
 export default (async ({ input }, context) => {
   if (input.spool_path !== undefined) {
-    await using source = await openSpooled(input.spool_path, context)
-    return await look(source, input, { spool_path: input.spool_path }, context)
+    await using source = await openSpoolFile(input.spool_path, context)
+    return await inspectSource(source, input, { spool_path: input.spool_path }, context)
   }
-  const session = sessionsOf(context).find(input.session_id!)
+  const session = getSessions(context).find(input.session_id!)
   const { running, exit } = session
   const state = { session_id: session.facts.id, running, exit_code: running ? null : (exit?.exit_code ?? null) }
-  if (input.screen) return picture(session, state)
-  return await look(logsOf(session, input.stream), input, state, context)
+  if (input.screen) return inspectScreen(session, state)
+  return await inspectSource(selectLogs(session, input.stream), input, state, context)
 }) satisfies Handler<InspectInput>
 
-async function look(source: StreamSource, input: InspectInput, state: object, context: Context) {
+async function inspectSource(source: StreamSource, input: InspectInput, state: object, context: Context) {
   if (input.query !== undefined) {
-    const found = await searched(
+    const found = await searchSource(
       source,
       { query: input.query, literal: input.literal, most: input.max_matches },
       context,
     )
     return ok(
       { ...state, output: '', ...found, truncated: found.matches.length < found.matched_count },
-      { text: matchText(found) },
+      { text: formatMatches(found) },
     )
   }
   const { head_lines: head = 30, tail_lines: tail = 30 } = input
-  const { output, total_lines, omitted } = await ends(source, head, tail)
+  const { output, total_lines, omitted } = await readEnds(source, head, tail)
   return ok({ ...state, output, total_lines, truncated: omitted > 0 }, { text: output })
 }
 
-function matchText({ matches, matched_count }: QueryMatches): string {
+function formatMatches({ matches, matched_count }: QueryMatches): string {
   const rows = matches.map(({ line_number, text }) => `${line_number}: ${text}\n`)
   return `${rows.join('')}${pluralize(matched_count, 'match', 'matches')}\n`
 }
 
-async function picture(session: CommandSession, state: object) {
+async function inspectScreen(session: CommandSession, state: object) {
   if (session.plain)
     throw problem('VT_INPUT_INVALID', { problem: `'screen' needs a terminal; '${session.facts.id}' runs on pipes.` })
-  const { rows, cursor_row, cursor_col } = await (await screenOf(session)).picture()
+  const { rows, cursor_row, cursor_col } = await (await openScreen(session)).picture()
   const output = rows.join('\n').trimEnd()
   return ok(
     { ...state, output, total_lines: rows.length, truncated: false, screen: rows, cursor_row, cursor_col },
@@ -65,21 +65,21 @@ async function picture(session: CommandSession, state: object) {
   )
 }
 
-function logsOf(session: CommandSession, stream: InspectInput['stream']): StreamSource {
-  const [out, err] = [session.stdout, session.stderr].map((log) => ofLog(log, session.endOf(log).at))
+function selectLogs(session: CommandSession, stream: InspectInput['stream']): StreamSource {
+  const [out, err] = [session.stdout, session.stderr].map((log) => createLogSource(log, session.findEnd(log).at))
   if (stream === 'stdout') return out!
   if (stream === 'stderr') return err!
-  return err!.size === 0 ? out! : joined(out!, err!)
+  return err!.size === 0 ? out! : joinSources(out!, err!)
 }
 
-async function openSpooled(path: string, { workspace }: Context): Promise<StreamSource & AsyncDisposable> {
+async function openSpoolFile(path: string, { workspace }: Context): Promise<StreamSource & AsyncDisposable> {
   if (!path.startsWith('.vtcode/spool/')) {
     const next = { tool: 'unified_file', input: { action: 'read', path } }
-    throw problem('VT_INPUT_INVALID', { problem: `'spool_path' '${path}' is not below .vtcode/spool/.` }, { next })
+    throw problem('VT_INPUT_INVALID', { problem: `'spool_path' '${path}' is outside .vtcode/spool/.` }, { next })
   }
-  await blotted(path)
+  await waitForRedaction(path)
   try {
-    return ofFile(await workspace.openFile(path))
+    return createFileSource(await workspace.openFile(path))
   } catch (error) {
     if (!(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') throw error
     throw createSlotError('VT_EXEC_SPOOL', `The spool file '${path}' was removed.`)

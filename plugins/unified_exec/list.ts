@@ -1,12 +1,12 @@
 import { ok, type Handler } from '../../core/index.js'
 import type { CommandSession } from './session/session.js'
-import { sessionsOf } from './session/sessions.js'
+import { getSessions } from './session/sessions.js'
 
-const longestCommand = 200
+const MAX_COMMAND_CHARS = 200
 
-/** `unified_exec/list`: the commands of this session, oldest first. */
+/** `unified_exec/list`: lists the commands of this session, oldest first. */
 export default ((_, context) => {
-  const sessions = sessionsOf(context).all().map(row)
+  const sessions = getSessions(context).all().map(toRow)
   const text = sessions.map(({ session_id, command, running, exit_code, unread_bytes }) => {
     const state = running ? 'running' : `ended (${exit_code ?? 'by a signal'})`
     return `${session_id}  ${state}  ${unread_bytes} bytes unread  ${[command].flat().join(' ')}`
@@ -14,10 +14,10 @@ export default ((_, context) => {
   return ok({ sessions }, { text: text.length > 0 ? `${text.join('\n')}\n` : 'no sessions\n' })
 }) satisfies Handler
 
-function row({ facts, transport, running, exit, started_at, last_activity_at, unread_bytes }: CommandSession) {
+function toRow({ facts, transport, running, exit, started_at, last_activity_at, unread_bytes }: CommandSession) {
   return {
     session_id: facts.id,
-    command: typeof facts.command === 'string' ? shortened(facts.command) : facts.command.map(shortened),
+    command: typeof facts.command === 'string' ? truncateCommand(facts.command) : facts.command.map(truncateCommand),
     cwd: facts.cwd,
     backend: transport.backend,
     running,
@@ -28,7 +28,7 @@ function row({ facts, transport, running, exit, started_at, last_activity_at, un
   }
 }
 
-function shortened(text: string): string {
+function truncateCommand(text: string): string {
   const points = [...text]
-  return points.length > longestCommand ? `${points.slice(0, longestCommand - 1).join('')}…` : text
+  return points.length > MAX_COMMAND_CHARS ? `${points.slice(0, MAX_COMMAND_CHARS - 1).join('')}…` : text
 }

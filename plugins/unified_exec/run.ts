@@ -1,7 +1,7 @@
 import type { Context, Handler } from '../../core/index.js'
-import { deliver, reportProgress } from './session/answer.js'
+import { deliver, reportProgress } from './session/delivery.js'
 import { answerQueries } from './session/screen.js'
-import { sessionsOf } from './session/sessions.js'
+import { getSessions } from './session/sessions.js'
 import { startCommand, type WantedRun } from './session/start.js'
 
 interface RunInput {
@@ -23,18 +23,18 @@ interface RunInput {
   sandbox_permissions?: 'use_default' | 'sandbox_or_ask' | 'require_escalated'
 }
 
-/** `unified_exec/run`: starts a command and waits for its end, or for a while. */
+/** `unified_exec/run`: starts a command and waits for its end or for a limited time. */
 export default (async (call, context) => {
   const { input } = call
   const settings = context.settings.exec
-  const wait = waitOf(input)
-  const session = await startCommand(context, call, wantedOf(input, wait, context))
+  const wait = resolveWait(input)
+  const session = await startCommand(context, call, toWantedRun(input, wait, context))
   const stop = reportProgress(session, context)
   if (input.tty) answerQueries(session)
   try {
     await session.wait(wait, context.signal)
   } catch (error) {
-    await sessionsOf(context).forget(session)
+    await getSessions(context).forget(session)
     throw error
   } finally {
     stop()
@@ -42,14 +42,14 @@ export default (async (call, context) => {
   return deliver(session, { max_output_tokens: input.max_output_tokens ?? settings.max_output_tokens })
 }) satisfies Handler<RunInput>
 
-/** Milliseconds after which the call answers although the command runs on; none: it waits for the end. */
-function waitOf({ yield_time_ms, background, tty }: RunInput): number | undefined {
+/** Returns the milliseconds after which the call returns while the command runs; nothing to wait for its end. */
+function resolveWait({ yield_time_ms, background, tty }: RunInput): number | undefined {
   if (yield_time_ms !== undefined && yield_time_ms > 0) return yield_time_ms
   if (background) return 250
   return tty && yield_time_ms === undefined ? 10_000 : undefined
 }
 
-function wantedOf(input: RunInput, wait: number | undefined, context: Context): WantedRun {
+function toWantedRun(input: RunInput, wait: number | undefined, context: Context): WantedRun {
   const { default_timeout_secs, max_timeout_secs, idle_secs } = context.settings.exec
   const { command, args, workdir, background, tty, rows, cols, shell, login, env, session_id, timeout_secs } = input
   return {

@@ -1,4 +1,4 @@
 import { resume } from './session/resume.js'
 
-/** `unified_exec/write`: sends text, keys or the end of input, and delivers what comes of it. */
+/** `unified_exec/write`: sends text, keys or the end of input, and returns the output. */
 export default resume

@@ -17,7 +17,7 @@ interface CopyInput {
   overwrite: boolean
 }
 
-/** `unified_file/copy`: built beside the destination, then renamed. */
+/** `unified_file/copy`: builds the copy next to the destination, then renames it. */
 export default (async (call, context) => {
   const { path: from, destination: to, recursive, overwrite } = call.input
   const { workspace } = context

@@ -8,7 +8,7 @@ interface DeleteInput {
   expected_hash?: string
 }
 
-/** `unified_file/delete`: what is deleted is kept for undo, unless it is too large. */
+/** `unified_file/delete`: keeps deleted files for undo, unless they are too large. */
 export default (async (call, context) => {
   const { path, recursive, force, expected_hash } = call.input
   const { workspace, session } = context
@@ -37,7 +37,7 @@ export default (async (call, context) => {
     await workspace.remove(path, { recursive })
     notices.push({
       code: 'VT_FILE_NOT_KEPT',
-      message: `'${path}' was too large to be kept; its deletion cannot be undone.`,
+      message: `'${path}' was too large to keep; its deletion cannot be undone.`,
     })
   }
   getReads(session).forget(at)

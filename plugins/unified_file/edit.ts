@@ -24,10 +24,10 @@ import {
   replaceFile,
   type FileTarget,
 } from '../lib/files/index.js'
-import { apart, occurrences, withEnds } from './edit/match.js'
+import { dropOverlaps, findOccurrences, convertLineEnds } from './edit/match.js'
 
-/** So many places of changes are told. */
-const mostPlaces = 16
+/** Lines of changes listed in an answer. */
+const MAX_PLACES = 16
 
 interface Edit {
   old_str: string
@@ -40,19 +40,19 @@ interface EditInput extends Partial<Edit> {
   expected_hash?: string
 }
 
-/** `unified_file/edit`: exact pieces of a file replaced, all or none. */
+/** `unified_file/edit`: replaces exact pieces of a file, all or none. */
 export default (async (call, context) => {
   const { path, expected_hash } = call.input
-  const edits = editsOf(call)
+  const edits = toEdits(call)
   await using _ = await context.workspace.lock([path], context.signal)
   const target = await loadTarget(path, context)
   if (!target) throw await createMissingPathError(path, context)
   refuseStale(path, target, expected_hash, context)
   const form = detectTextForm(target.bytes)
-  const changes = new Changes(textOf(target, form))
+  const changes = new Changes(toSearchText(target, form))
   let replacements = 0
   for (const [index, edit] of edits.entries()) {
-    const done = apply(changes, edit, path)
+    const done = applyEdit(changes, edit, path)
     if (typeof done !== 'number')
       return call.input.edits ? { ...done, error: { ...done.error, details: { ...done.error.details, index } } } : done
     replacements += done
@@ -68,8 +68,9 @@ export default (async (call, context) => {
   const lineOf = createLineCounter(changes.bytes)
   const [first_line, last_line] = [lineOf(first.start), lineOf(Math.max(last.start, last.end - 1))]
   const diff = diffChanges(path, changes, DIFF_LIMITS)
-  const all = [...notices, ...largeNotices(edits)]
-  const text = `edited ${visibleLine(path)}:${first_line}-${last_line} (${replacements} replacement${replacements === 1 ? '' : `s${placesOf(changes)}`})`
+  const all = [...notices, ...createLargeNotices(edits)]
+  const count = replacements === 1 ? '1 replacement' : `${replacements} replacements${describeLines(changes)}`
+  const text = `edited ${visibleLine(path)}:${first_line}-${last_line} (${count})`
   const output = {
     path,
     replacements,
@@ -82,31 +83,35 @@ export default (async (call, context) => {
   return ok(output, { text, ...(all.length > 0 && { notices: all }) })
 }) satisfies Handler<EditInput>
 
-/** The lines of several changes, as the file is now: who made them knows what stands there, but for `replace_all` not where. */
-function placesOf({ all, bytes }: Changes): string {
+/** Lists the lines of several changes in the new file, which the caller of `replace_all` does not know. */
+function describeLines({ all, bytes }: Changes): string {
   if (all.length === 1) return ''
-  const lines = new Set(all.slice(0, mostPlaces).map(({ start }) => findLineNumber(bytes, start)))
-  return `, in lines ${[...lines].join(', ')}${all.length > mostPlaces ? ', …' : ''}`
+  const lines = new Set(all.slice(0, MAX_PLACES).map(({ start }) => findLineNumber(bytes, start)))
+  return `, in lines ${[...lines].join(', ')}${all.length > MAX_PLACES ? ', …' : ''}`
 }
 
-function editsOf({ input, given }: Call<EditInput>): Edit[] {
+function toEdits({ input, given }: Call<EditInput>): Edit[] {
   const { edits, old_str, new_str, replace_all } = input
   if (!edits) return [{ old_str: old_str!, new_str: new_str!, ...(replace_all && { replace_all }) }]
-  const beside = ['old_str', 'new_str', 'replace_all'].filter((name) => given[name] !== undefined)
-  if (beside.length > 0) throw problem('VT_INPUT_CONFLICT', { fields: `'edits' and '${beside.join("', '")}'` })
+  const conflicting = ['old_str', 'new_str', 'replace_all'].filter((name) => given[name] !== undefined)
+  if (conflicting.length > 0)
+    throw problem('VT_INPUT_CONFLICT', { fields: `'edits' and '${conflicting.join("', '")}'` })
   return edits
 }
 
-/** The content to search in: UTF-16 as UTF-8, all else as it is. Throws VT_FILE_BINARY for UTF-16 that would not come back the same. */
-function textOf(target: FileTarget, { encoding, bom }: TextForm): Buffer {
+/**
+ * Returns the content to search in, UTF-16 converted to UTF-8. Throws VT_FILE_BINARY for UTF-16 that cannot be
+ * converted back.
+ */
+function toSearchText(target: FileTarget, { encoding, bom }: TextForm): Buffer {
   if (encoding === 'utf-8') return target.bytes
   const { text, lossy } = decodeBytes(target.bytes.subarray(bom), encoding)
   if (lossy) throw problem('VT_FILE_BINARY', { path: target.path })
   return Buffer.from(text)
 }
 
-/** Applies one edit; the number of replacements, or why there is none. */
-function apply(changes: Changes, { old_str, new_str, replace_all = false }: Edit, path: string): number | Failure {
+/** Applies one edit and returns the number of replacements, or the failure. */
+function applyEdit(changes: Changes, { old_str, new_str, replace_all = false }: Edit, path: string): number | Failure {
   if (old_str === '') {
     throw problem(
       'VT_INPUT_INVALID',
@@ -116,7 +121,7 @@ function apply(changes: Changes, { old_str, new_str, replace_all = false }: Edit
   }
   if (old_str === new_str) return noChange(path)
   const { bytes } = changes
-  const found = occurrences(bytes, Buffer.from(old_str))
+  const found = findOccurrences(bytes, Buffer.from(old_str))
   if (found.length === 0) return notFound(path, bytes, old_str)
   if (found.length > 1 && !replace_all)
     return notUnique(
@@ -125,27 +130,28 @@ function apply(changes: Changes, { old_str, new_str, replace_all = false }: Edit
       old_str,
       found.map(({ start }) => start),
     )
-  const spans = apart(found)
-  changes.replace(spans.map((span) => ({ ...span, by: Buffer.from(withEnds(new_str, bytes, span.start)) })))
+  const spans = dropOverlaps(found)
+  changes.replace(spans.map((span) => ({ ...span, by: Buffer.from(convertLineEnds(new_str, bytes, span.start)) })))
   return spans.length
 }
 
 const noChange = (path: string): Failure =>
-  fail('VT_EDIT_NO_CHANGE', `The edit leaves '${path}' as it is: 'old_str' and 'new_str' are the same.`)
+  fail('VT_EDIT_NO_CHANGE', `The edit does not change '${path}': 'old_str' and 'new_str' are equal.`)
 
 function notFound(path: string, bytes: Buffer, old: string): Failure {
   const near = findNearMatches(bytes.toString(), old)
   const [best] = near
   const whole = findLineNumber(bytes, bytes.length) <= 400
   const next: Next | undefined = best
-    ? createReadCall(path, around(best.line_number, best.end_line, 3))
+    ? createReadCall(path, toWindow(best.line_number, best.end_line, 3))
     : whole
       ? createReadCall(path)
       : undefined
   const differs = best?.differs_in.replaceAll('_', ' ')
   const hint =
     best &&
-    `Line ${best.line_number} comes nearest and differs in ${differs}. Copy {field:old_str} exactly from a fresh read.`
+    `Line ${best.line_number} is most similar and differs in ${differs}. ` +
+      'Copy {field:old_str} exactly from a fresh read.'
   return fail('VT_EDIT_NOT_FOUND', `'${path}' does not contain ${quote(old)}.`, {
     details: { near },
     ...(next && { next }),
@@ -155,8 +161,9 @@ function notFound(path: string, bytes: Buffer, old: string): Failure {
 
 function notUnique(path: string, bytes: Buffer, old: string, starts: number[]): Failure {
   const line_numbers = starts.slice(0, 20).map((start) => findLineNumber(bytes, start))
-  const next = createReadCall(path, around(line_numbers[0]!, Math.min(line_numbers[1]!, line_numbers[0]! + 200), 3))
-  const message = `${quote(old)} occurs ${starts.length} times in '${path}', first in lines ${line_numbers.slice(0, 5).join(', ')}.`
+  const next = createReadCall(path, toWindow(line_numbers[0]!, Math.min(line_numbers[1]!, line_numbers[0]! + 200), 3))
+  const lines = line_numbers.slice(0, 5).join(', ')
+  const message = `${quote(old)} occurs ${starts.length} times in '${path}', first in lines ${lines}.`
   return fail('VT_EDIT_NOT_UNIQUE', message, { details: { count: starts.length, line_numbers }, next })
 }
 
@@ -165,18 +172,18 @@ const quote = (text: string): string => {
   return JSON.stringify(line.length > 60 ? `${line.slice(0, 60).join('')}…` : line.join(''))
 }
 
-const around = (first: number, last: number, margin: number) => {
+const toWindow = (first: number, last: number, margin: number) => {
   const offset_lines = Math.max(1, first - margin)
   return { offset_lines, page_size_lines: last + margin - offset_lines + 1 }
 }
 
-function largeNotices(edits: Edit[]): Notice[] {
+function createLargeNotices(edits: Edit[]): Notice[] {
   const lines = Math.max(...edits.map(({ old_str }) => old_str.replace(/\n$/, '').split('\n').length))
   return lines > 200
     ? [
         {
           code: 'VT_EDIT_LARGE',
-          message: `${lines} lines were replaced by an edit; a patch, or all of the file written anew, suits that better.`,
+          message: `An edit replaced ${lines} lines; use a patch or write the whole file for such changes.`,
         },
       ]
     : []

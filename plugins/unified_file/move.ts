@@ -15,7 +15,7 @@ interface MoveInput {
   expected_hash?: string
 }
 
-/** `unified_file/move`: one rename. */
+/** `unified_file/move`: renames a file or directory. */
 export default (async (call, context) => {
   const { path: from, destination: to, overwrite, expected_hash } = call.input
   const { workspace } = context

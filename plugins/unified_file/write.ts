@@ -20,16 +20,16 @@ interface WriteInput {
   expected_hash?: string
 }
 
-const largestContent = 3 * 1024 * 1024
-const words = { fail_if_exists: 'created', overwrite: 'overwrote', append: 'appended', skip_if_exists: 'created' }
+const MAX_CONTENT_BYTES = 3 * 1024 * 1024
+const VERBS = { fail_if_exists: 'created', overwrite: 'overwrote', append: 'appended', skip_if_exists: 'created' }
 
-/** `unified_file/write`: the whole of a file, or more at its end. */
+/** `unified_file/write`: writes a whole file or appends to it. */
 export default (async (call, context) => {
   const { path, content, expected_hash } = call.input
-  const mode = modeOf(call)
+  const mode = resolveMode(call)
   const size = Buffer.byteLength(content)
-  if (size > largestContent)
-    throw problem('VT_INPUT_TOO_LARGE', { size: `${size} bytes of content`, limit: `${largestContent} bytes` })
+  if (size > MAX_CONTENT_BYTES)
+    throw problem('VT_INPUT_TOO_LARGE', { size: `${size} bytes of content`, limit: `${MAX_CONTENT_BYTES} bytes` })
   await using _ = await context.workspace.lock([path], context.signal)
   const target = await loadTarget(path, context)
   const kept = target && keepExisting(call, target, mode)
@@ -42,38 +42,41 @@ export default (async (call, context) => {
   const { hash, resolved, notices } = await replaceFile(call, context, path, target, bytes)
   const diff = diffTexts(path, target?.bytes ?? Buffer.alloc(0), bytes, DIFF_LIMITS)
   const rest = { hash, ...(resolved !== path && { resolved_path: resolved }), ...(diff && { diff }) }
-  const answer = output(call, target, mode, bytes, added.length, rest)
-  const eol = mode === 'overwrite' ? eolNotice(path, target, content) : []
+  const answer = createOutput(call, target, mode, bytes, added.length, rest)
+  const eol = mode === 'overwrite' ? createEolNotices(path, target, content) : []
   const all = [...notices, ...eol]
   const sizes = `${pluralize(answer.total_lines, 'line')}, ${pluralize(bytes.length, 'byte')}`
-  const text = `${target ? words[mode] : 'created'} ${visibleLine(path)} (${sizes})`
+  const text = `${target ? VERBS[mode] : 'created'} ${visibleLine(path)} (${sizes})`
   return ok(answer, { text, ...(all.length > 0 && { notices: all }) })
 }) satisfies Handler<WriteInput>
 
-function modeOf({ input, given }: Call<WriteInput>): Mode {
+function resolveMode({ input, given }: Call<WriteInput>): Mode {
   if (!input.overwrite) return input.mode
   if (given['mode'] !== undefined && input.mode !== 'overwrite')
     throw problem('VT_INPUT_CONFLICT', { fields: `'overwrite' and 'mode'` })
   return 'overwrite'
 }
 
-/** The answer of a mode that leaves an existing file unchanged. */
+/** Returns the answer of a mode that leaves an existing file unchanged. */
 function keepExisting(call: Call<WriteInput>, target: FileTarget, mode: Mode): Result | undefined {
   const { path } = call.input
   if (mode === 'fail_if_exists') return refuseExisting(path)
   if (mode !== 'skip_if_exists') return undefined
-  return ok(output(call, target, mode, target.bytes, 0, { skipped: true }), { text: `skipped ${visibleLine(path)}` })
+  return ok(createOutput(call, target, mode, target.bytes, 0, { skipped: true }), {
+    text: `skipped ${visibleLine(path)}`,
+  })
 }
 
 const refuseExisting = (path: string): Result =>
-  fail('VT_PATH_EXISTS', `'${path}' exists already.`, {
+  fail('VT_PATH_EXISTS', `'${path}' already exists.`, {
     hint:
-      'Give {field:mode}: "overwrite" to replace all of it, "append" to add to its end, "skip_if_exists" to leave it. ' +
+      'Give {field:mode}: "overwrite" to replace all of it, "append" to add to its end, ' +
+      '"skip_if_exists" to leave it. ' +
       'Change a part of it with {slot:unified_file/edit}.',
     next: createReadCall(path),
   })
 
-function output(
+function createOutput(
   { input: { path } }: Call<WriteInput>,
   target: FileTarget | undefined,
   mode: Mode,
@@ -87,7 +90,7 @@ function output(
   return { path, mode, created: target === undefined, bytes_written: written, total_lines: lines, hash, ...rest }
 }
 
-function eolNotice(path: string, target: FileTarget | undefined, content: string): Notice[] {
+function createEolNotices(path: string, target: FileTarget | undefined, content: string): Notice[] {
   if (!target?.bytes.includes('\r\n') || content.includes('\r\n') || !content.includes('\n')) return []
   return [{ code: 'VT_FILE_EOL_CHANGED', message: `'${path}' had CRLF line ends; it has LF now.` }]
 }

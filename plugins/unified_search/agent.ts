@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { basename } from 'node:path'
 import { ok, version, type Context, type Handler, type JsonObject } from '../../core/index.js'
 import { pluralize } from '../lib/base/index.js'
-import { runProgram, tail } from '../lib/process/index.js'
+import { runProgram, createTail } from '../lib/process/index.js'
 import { findSandbox } from '../lib/sandbox/index.js'
 import { findRipgrep } from '../lib/search/index.js'
 import { findAstGrep } from '../lib/syntax/index.js'
@@ -17,7 +17,7 @@ interface Engine {
   reason?: string
 }
 
-/** Facts about the running program: no environment variables, keys or contents of files. */
+/** Returns facts about the running program, without environment variables, keys and contents of files. */
 export default (async ({ input, mode, caller }, context) => {
   const { host, workspace } = context
   const slots = host.slots()
@@ -40,7 +40,7 @@ export default (async ({ input, mode, caller }, context) => {
       skills: host.skills().catalogue.length,
       mcp_servers: new Set(slots.flatMap(({ tool }) => /^mcp__(.+?)__/.exec(tool)?.[1] ?? [])).size,
     },
-    engines: await engines(context),
+    engines: await inspectEngines(context),
   }
   const wants = (part: 'tools' | 'diagnostics'): boolean =>
     input.mode === part ||
@@ -56,21 +56,21 @@ export default (async ({ input, mode, caller }, context) => {
       diagnostics: diagnostics.map(({ code, message, files }) => ({
         code,
         message,
-        ...(files[0] && { file: relative(files[0], workspace.root) }),
+        ...(files[0] && { file: toRelative(files[0], workspace.root) }),
       })),
     }),
   }
   return ok(output, { text: render(output) })
 }) satisfies Handler<Input>
 
-/** Machine paths say nothing to a model and something to a stranger. */
-const relative = (file: string, root: string): string =>
+/** Returns a path without folders of the machine, which are private and useless to a model. */
+const toRelative = (file: string, root: string): string =>
   file.startsWith(`${root}/`) ? file.slice(root.length + 1) : basename(file)
 
-async function engines({ workspace, signal }: Context): Promise<Record<string, Engine>> {
+async function inspectEngines({ workspace, signal }: Context): Promise<Record<string, Engine>> {
   const [ripgrep, ast_grep, confined] = await Promise.all([
-    programVersion(await findRipgrep(), 'the package @vscode/ripgrep has no program for this platform', signal),
-    programVersion(
+    readProgramVersion(await findRipgrep(), 'the package @vscode/ripgrep has no program for this platform', signal),
+    readProgramVersion(
       findAstGrep(workspace),
       'run `vtcode dependencies install ast-grep`, or name its program in VTCODE_AST_GREP_BIN',
       signal,
@@ -80,14 +80,14 @@ async function engines({ workspace, signal }: Context): Promise<Record<string, E
   return {
     ripgrep,
     ast_grep,
-    napi: packaged('@ast-grep/napi'),
-    pty: packaged('node-pty'),
+    napi: findPackage('@ast-grep/napi'),
+    pty: findPackage('node-pty'),
     sandbox: 'tools' in confined ? { available: true } : { available: false, reason: confined.missing },
   }
 }
 
-async function programVersion(file: string | undefined, missing: string, signal: AbortSignal): Promise<Engine> {
-  const errors = tail()
+async function readProgramVersion(file: string | undefined, missing: string, signal: AbortSignal): Promise<Engine> {
+  const errors = createTail()
   const ended =
     file === undefined || !existsSync(file)
       ? undefined
@@ -98,7 +98,7 @@ async function programVersion(file: string | undefined, missing: string, signal:
     : { available: false, reason: missing }
 }
 
-function packaged(name: string): Engine {
+function findPackage(name: string): Engine {
   try {
     const file = createRequire(import.meta.url).resolve(`${name}/package.json`)
     return { available: true, version: (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version }
@@ -120,7 +120,7 @@ function render(output: {
   const { counts } = output
   return [
     `vtcode ${output.version} on ${output.node}, mode ${output.mode}, surface ${output.surface}`,
-    `${pluralize(counts['slots']!, 'slot')}, ${pluralize(counts['plugins']!, 'plugin')}, ${pluralize(counts['skills']!, 'skill')}`,
+    (['slot', 'plugin', 'skill'] as const).map((name) => pluralize(counts[`${name}s`]!, name)).join(', '),
     ...Object.entries(output.engines).map(
       ([name, engine]) => `${name}: ${engine.available ? (engine.version ?? 'available') : engine.reason}`,
     ),

@@ -1,12 +1,12 @@
 import { ok, type Handler, type JsonObject } from '../../core/index.js'
 import { pluralize as counted } from '../lib/base/index.js'
-import { callsOf, recordedCalls, type CallRecord } from '../lib/state/index.js'
+import { openCallLog, readCallRecords, type CallRecord } from '../lib/state/index.js'
 
 interface Input {
   scope: 'all' | 'current' | 'archive'
   max_results: number
 }
-interface Failed {
+interface FailedCall {
   time: string
   session: string
   tool: string
@@ -17,21 +17,21 @@ interface Failed {
   count: number
 }
 
-/** Failed calls of this session and of earlier ones, newest first, from the record that the program keeps. */
+/** Lists failed calls of this session and of earlier ones, newest first, from the record of calls. */
 export default (async (call, context) => {
   const { scope, max_results } = call.input
-  await callsOf(context).flush()
+  await openCallLog(context).flush()
   const entries: CallRecord[] = []
   let archive_available = false
-  for await (const entry of recordedCalls(context.workspace)) {
+  for await (const entry of readCallRecords(context.workspace)) {
     const current = entry.session === context.session.id
     archive_available ||= !current
-    // A failure inside another call was dealt with there.
+    // A failure inside another call was handled there.
     if (entry.ok || entry.depth > 0 || (scope !== 'all' && current !== (scope === 'current'))) continue
     entries.push(entry)
   }
   entries.sort((a, b) => (a.time < b.time ? 1 : a.time > b.time ? -1 : 0))
-  const all = folded(entries)
+  const all = foldRepeated(entries)
   const errors = all.slice(0, max_results)
   const lines = errors.map(
     ({ time, tool, action, code, message, count }) =>
@@ -43,9 +43,9 @@ export default (async (call, context) => {
   )
 }) satisfies Handler<Input>
 
-/** Identical failures in a row as one, with the time of the latest. */
-function folded(entries: CallRecord[]): Failed[] {
-  const all: Failed[] = []
+/** Folds identical failures in a row into one, with the time of the latest. */
+function foldRepeated(entries: CallRecord[]): FailedCall[] {
+  const all: FailedCall[] = []
   for (const entry of entries) {
     const { time, session, code = '', message = '', input } = entry
     const [tool = '', action] = entry.slot.split('/')
@@ -60,12 +60,12 @@ function folded(entries: CallRecord[]): Failed[] {
       count: 1,
     }
     const last = all.at(-1)
-    if (last && same(last, failed)) last.count++
+    if (last && isSameFailure(last, failed)) last.count++
     else all.push(failed)
   }
   return all
 }
 
-const same = (a: Failed, b: Failed): boolean => identity(a) === identity(b)
-const identity = ({ session, tool, action, code, message, input }: Failed): string =>
+const isSameFailure = (a: FailedCall, b: FailedCall): boolean => toKey(a) === toKey(b)
+const toKey = ({ session, tool, action, code, message, input }: FailedCall): string =>
   JSON.stringify([session, tool, action, code, message, input])

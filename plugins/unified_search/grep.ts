@@ -1,4 +1,5 @@
-import { createGrep, findMatchPositions, countMatches } from '../lib/search/index.js'
+import { createGrep } from '../lib/grep/index.js'
+import { findMatchPositions, countMatches } from '../lib/search/index.js'
 
-/** Broad text search with ripgrep. Declines when it cannot be started. */
+/** Searches text with ripgrep. Declines when it cannot be started. */
 export default createGrep({ backend: 'ripgrep', search: countMatches, findPositions: findMatchPositions })

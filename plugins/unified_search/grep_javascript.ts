@@ -1,4 +1,5 @@
-import { createGrep, findPositionsInProcess, searchInProcess } from '../lib/search/index.js'
+import { createGrep } from '../lib/grep/index.js'
+import { findPositionsInProcess, searchInProcess } from '../lib/search/index.js'
 
-/** Text search where ripgrep is missing: the same answers, slower, without look-around and back-references. */
+/** Searches text where ripgrep is missing: slower, without look-around and back-references. */
 export default createGrep({ backend: 'javascript', search: searchInProcess, findPositions: findPositionsInProcess })

@@ -19,7 +19,7 @@ import {
 } from '../lib/base/index.js'
 import { hasPositiveGlob, compileGlob, isGlob } from '../lib/globs/index.js'
 import {
-  listEntries,
+  walkEntries,
   statEntries,
   openToSearch,
   toPatternRefusal,
@@ -29,7 +29,7 @@ import {
   type WalkOptions,
   type ListedEntry,
 } from '../lib/search/index.js'
-import { tree } from './list/tree.js'
+import { renderTree } from './list/tree.js'
 
 export interface ListInput {
   path: string
@@ -78,26 +78,26 @@ export interface ListOutput {
   next?: Next
 }
 
-/** An entry before anybody looked at it. */
+/** An entry without its stat. */
 interface Row {
   path: string
   kind: EntryKind
   matches?: number
 }
 interface Collected {
-  /** All, or the first of `count`. */
+  /** All entries, or the first of `count`. */
   rows: Row[]
   count?: number
   incomplete: boolean
   complaints: string[]
   skipped?: string[]
   fallback?: boolean
-  /** How many entries lie below a directory at the lowest level shown. */
+  /** Number of entries below each directory at the lowest level shown. */
   deeper?: Map<string, number>
   counts?: { ignored_count: number; hidden_count: number }
 }
 
-/** File discovery in pages over one sorted list. */
+/** Lists files in pages of one sorted list. */
 const list: Handler<ListInput, ListOutput> = async ({ input, given }, context) => {
   await using target = await openToSearch(context, input.path)
   const collected = await collect(target, input, context)
@@ -109,9 +109,10 @@ const list: Handler<ListInput, ListOutput> = async ({ input, given }, context) =
     context,
     window.map((row) => row.path),
   )
-  const items = takeFitting(window.flatMap((row) => itemOf(row, entries.get(row.path), input) ?? []))
+  const items = takeFitting(window.flatMap((row) => toItem(row, entries.get(row.path), input) ?? []))
   const has_more = start + window.length < total
   const pages = Math.ceil(total / per_page)
+  const count = pluralize(total, 'entry', 'entries')
   const output: ListOutput = {
     items,
     total,
@@ -124,19 +125,19 @@ const list: Handler<ListInput, ListOutput> = async ({ input, given }, context) =
     ...(collected.incomplete && { total_is_lower_bound: true as const }),
     ...collected.counts,
     ...(has_more && {
-      message: `Page ${input.page} of ${pages} (${pluralize(total, 'entry', 'entries')}). Next: page=${input.page + 1}.`,
+      message: `Page ${input.page} of ${pages} (${count}). Next: page=${input.page + 1}.`,
       next: { tool: 'unified_search', input: { action: 'list', ...given, page: input.page + 1 } },
     }),
     ...(total > 0 &&
       start >= total && {
-        message: `Page ${input.page} is behind the last of ${pluralize(pages, 'page')} (${pluralize(total, 'entry', 'entries')}).`,
+        message: `Page ${input.page} is past the last of ${pluralize(pages, 'page')} (${count}).`,
         next: { tool: 'unified_search', input: { action: 'list', ...given, page: pages } },
       }),
   }
   const notices = listSearchNotices(collected)
   const extra = notices.length > 0 ? { notices } : {}
   if (input.mode !== 'tree') return ok(output, { text: render(output), ...extra })
-  const picture = tree(items, input.path, collected.deeper ?? new Map(), total - start - window.length)
+  const picture = renderTree(items, input.path, collected.deeper ?? new Map(), total - start - window.length)
   return ok(
     { ...output, items: [], tree: picture },
     { text: [picture, output.message].filter(Boolean).join('\n'), ...extra },
@@ -144,49 +145,54 @@ const list: Handler<ListInput, ListOutput> = async ({ input, given }, context) =
 }
 export default list
 
-const depthOf = ({ mode, max_depth }: ListInput): number =>
+const resolveDepth = ({ mode, max_depth }: ListInput): number =>
   max_depth ?? (mode === 'list' ? 1 : mode === 'tree' ? 3 : 64)
 
-/** Every entry that passes the filters, in the order of the answer. */
+/** Collects every entry that passes the filters, in the order of the answer. */
 async function collect(target: Handle, input: ListInput, context: Context): Promise<Collected> {
-  const passes = filter(input)
-  if (input.mode === 'find_content') return withContent(input, passes, context)
+  const passes = createFilter(input)
+  if (input.mode === 'find_content') return findByContent(input, passes, context)
   if (target.kind === 'file')
     return { rows: [{ path: target.path, kind: 'file' as const }].filter(passes), incomplete: false, complaints: [] }
-  const [discovery, depth] = [discoveryOf(input), depthOf(input)]
-  if (wantedType(input) === 'file' && input.mode !== 'list' && input.mode !== 'tree')
-    return files(target, { ...discovery, max_depth: depth }, input, context)
-  // A picture says how much lies deeper; where files are chosen, a folder counts for those in it.
+  const [discovery, depth] = [toWalkOptions(input), resolveDepth(input)]
+  if (resolveType(input) === 'file' && input.mode !== 'list' && input.mode !== 'tree')
+    return collectFiles(target, { ...discovery, max_depth: depth }, input, context)
+  // A tree counts deeper entries, and selecting globs keep folders only for files in them.
   const whole = input.mode === 'tree' || hasPositiveGlob(discovery.globs)
-  const { entries, ignored, hidden, ...found } = await listEntries(context, target, {
+  const { entries, ignored, hidden, ...found } = await walkEntries(context, target, {
     ...discovery,
     max_depth: whole ? 64 : depth,
   })
   const all = entries.filter(passes)
-  if (input.mode === 'tree') return { ...found, ...cutOff(all, input.path, depth) }
-  const rows = whole ? cutOff(all, input.path, depth).rows : all
-  if (input.mode === 'largest') return { ...found, rows: await bySize(rows, context) }
+  if (input.mode === 'tree') return { ...found, ...cutAtDepth(all, input.path, depth) }
+  const rows = whole ? cutAtDepth(all, input.path, depth).rows : all
+  if (input.mode === 'largest') return { ...found, rows: await sortBySize(rows, context) }
   if (input.mode === 'list')
-    return { ...found, rows: directoriesFirst(rows), counts: { ignored_count: ignored, hidden_count: hidden } }
+    return { ...found, rows: sortDirectoriesFirst(rows), counts: { ignored_count: ignored, hidden_count: hidden } }
   return { ...found, rows }
 }
 
-/** Of files, only those are brought in order that are shown. */
-async function files(target: Handle, discovery: WalkOptions, input: ListInput, context: Context): Promise<Collected> {
+/** Collects files; sorts only those that are shown. */
+async function collectFiles(
+  target: Handle,
+  discovery: WalkOptions,
+  input: ListInput,
+  context: Context,
+): Promise<Collected> {
   const found = await listUnsortedFiles(context, target, discovery)
-  const rowOf = (path: string): Row => ({ path, kind: 'file' })
-  const passes = testsOf({ ...input, entry_type: 'any' })
+  const toRow = (path: string): Row => ({ path, kind: 'file' })
+  const passes = createTests({ ...input, entry_type: 'any' })
   const paths =
-    passes.length === 0 ? found.files : found.files.filter((path) => passes.every((test) => test(rowOf(path))))
-  if (input.mode === 'largest') return { ...found, rows: await bySize(paths.map(rowOf), context) }
+    passes.length === 0 ? found.files : found.files.filter((path) => passes.every((test) => test(toRow(path))))
+  if (input.mode === 'largest') return { ...found, rows: await sortBySize(paths.map(toRow), context) }
   return {
     ...found,
-    rows: takeFirstByPath(paths, (path) => path, input.page * input.max_results).map(rowOf),
+    rows: takeFirstByPath(paths, (path) => path, input.page * input.max_results).map(toRow),
     count: paths.length,
   }
 }
 
-function discoveryOf(input: ListInput): WalkOptions {
+function toWalkOptions(input: ListInput): WalkOptions {
   return {
     include_hidden: input.include_hidden,
     include_ignored: input.include_ignored,
@@ -195,16 +201,16 @@ function discoveryOf(input: ListInput): WalkOptions {
   }
 }
 
-const wantedType = ({ entry_type, mode }: ListInput) =>
+const resolveType = ({ entry_type, mode }: ListInput) =>
   entry_type ?? (mode === 'find_content' || mode === 'largest' ? 'file' : 'any')
 
-function filter(input: ListInput): (row: Row) => boolean {
-  const tests = testsOf(input)
+function createFilter(input: ListInput): (row: Row) => boolean {
+  const tests = createTests(input)
   return (row) => tests.every((test) => test(row))
 }
 
-function testsOf(input: ListInput): ((row: Row) => boolean)[] {
-  const wanted = wantedType(input)
+function createTests(input: ListInput): ((row: Row) => boolean)[] {
+  const wanted = resolveType(input)
   const sensitive = (text: string) => input.case_sensitive ?? text !== text.toLowerCase()
   const relative =
     input.path === '.'
@@ -221,16 +227,18 @@ function testsOf(input: ListInput): ((row: Row) => boolean)[] {
     tests.push((row) => matches(relative(row.path)))
   }
   if (input.name_pattern !== undefined) {
-    const matches = named(input.name_pattern, sensitive(input.name_pattern))
-    // Who writes a slash means a place, not a name.
-    const told = input.name_pattern.includes('/') ? relative : toBaseName
-    tests.push((row) => matches(told(row.path)))
+    const matches = createNameTest(input.name_pattern, sensitive(input.name_pattern))
+    // A pattern with a slash matches paths, not names.
+    const toTestedName = input.name_pattern.includes('/') ? relative : toBaseName
+    tests.push((row) => matches(toTestedName(row.path)))
   }
   return tests
 }
 
-/** A name is matched by a glob, or holds the text. Throws VT_INPUT_INVALID for a glob of too many parts. */
-function named(pattern: string, sensitive: boolean): (name: string) => boolean {
+/**
+ * Creates a test whether a name matches a glob or holds a text. Throws VT_INPUT_INVALID for a glob of too many parts.
+ */
+function createNameTest(pattern: string, sensitive: boolean): (name: string) => boolean {
   if (isGlob(pattern)) {
     try {
       return compileGlob(pattern, sensitive)
@@ -244,13 +252,13 @@ function named(pattern: string, sensitive: boolean): (name: string) => boolean {
   return (name) => (sensitive ? name : name.toLowerCase()).includes(wanted)
 }
 
-const directoriesFirst = (rows: Row[]): Row[] => [
+const sortDirectoriesFirst = (rows: Row[]): Row[] => [
   ...rows.filter(({ kind }) => kind === 'directory'),
   ...rows.filter(({ kind }) => kind !== 'directory'),
 ]
 
-/** The rows down to a level, and how many lie below each directory of it. */
-function cutOff(all: Row[], base: string, depth: number): { rows: Row[]; deeper: Map<string, number> } {
+/** Returns the rows down to a level, and the number of rows below each directory of that level. */
+function cutAtDepth(all: Row[], base: string, depth: number): { rows: Row[]; deeper: Map<string, number> } {
   const lowest = depth + (base === '.' ? 0 : base.split('/').length)
   const deeper = new Map<string, number>()
   const rows = all.filter(({ path }) => {
@@ -263,7 +271,7 @@ function cutOff(all: Row[], base: string, depth: number): { rows: Row[]; deeper:
   return { rows, deeper }
 }
 
-async function bySize(rows: Row[], context: Context): Promise<Row[]> {
+async function sortBySize(rows: Row[], context: Context): Promise<Row[]> {
   const entries = await statEntries(
     context,
     rows.map((row) => row.path),
@@ -272,11 +280,11 @@ async function bySize(rows: Row[], context: Context): Promise<Row[]> {
   return rows.sort((a, b) => size(b) - size(a) || comparePaths(a.path, b.path))
 }
 
-/** Files that hold the pattern, with their counts. */
-async function withContent(input: ListInput, passes: (row: Row) => boolean, context: Context): Promise<Collected> {
+/** Finds files that hold the pattern, with their counts. */
+async function findByContent(input: ListInput, passes: (row: Row) => boolean, context: Context): Promise<Collected> {
   const patterns = [input.content_pattern!]
   const query = {
-    ...discoveryOf(input),
+    ...toWalkOptions(input),
     path: input.path,
     patterns,
     only: (path: string) => passes({ path, kind: 'file' }),
@@ -300,7 +308,7 @@ async function withContent(input: ListInput, passes: (row: Row) => boolean, cont
   }
 }
 
-function itemOf(
+function toItem(
   { path, matches }: Row,
   entry: ListedEntry | undefined,
   { mode, path: base, response_format }: ListInput,

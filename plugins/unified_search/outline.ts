@@ -1,5 +1,5 @@
 import { VtError, type Context, type Handler, type JsonObject, type Notice } from '../../core/index.js'
-import { sortByPath, notice, some } from '../lib/base/index.js'
+import { sortByPath, notice, formatNames } from '../lib/base/index.js'
 import {
   createOutlineAnswer,
   outlinedByAstGrep,
@@ -14,35 +14,35 @@ import {
   type OutlineInput,
   type OutlineSubject,
 } from '../lib/syntax/index.js'
-import { draw, drawable } from './outline/draw.js'
+import { draw, isDrawable } from './outline/draw.js'
 
 /**
- * The symbols of files by ast-grep. Languages it has no rules for are asked of this slot once more, with `lang`: there this
- * handler declines and the next in line answers. Declines too when the program is missing.
+ * Outlines the symbols of files by ast-grep. For a language without rules, calls this slot again with `lang`: this
+ * handler then declines and the next one answers. Declines too when the program is missing.
  */
 const outline: Handler<OutlineInput> = async (call, context) => {
   const { input } = call
   const wanted = resolveLanguage(input)
   if (wanted && !outlinedByAstGrep.has(wanted.id)) return undefined
   const found = await findOutlineSubjects(context, input)
-  if (!(await isThere(context, found.files))) return undefined
-  // Wrong words are refused before anything is drawn.
+  if (!(await isAvailable(context, found.files))) return undefined
+  // Invalid input is refused before any file is outlined.
   const shaper = await createShaper(input, found.single)
   const chosen = found.files.slice(0, input.max_results)
-  const own = chosen.filter(drawable)
+  const own = chosen.filter(isDrawable)
   const [drawn, others] = await Promise.all([
     draw(context, own, found.single, createRoomCheck(shaper)),
-    elsewhere(
+    outlineOthers(
       context,
       input,
-      chosen.filter((file) => !drawable(file)),
+      chosen.filter((file) => !isDrawable(file)),
       found.single,
     ),
   ])
   if (!drawn) return undefined
-  if (drawn.left.length > 0) await elsewhere(context, input, drawn.left, found.single, others)
+  if (drawn.left.length > 0) await outlineOthers(context, input, drawn.left, found.single, others)
   const unknown = found.single && found.files.length === 0 ? [`${input.path} (unknown)`] : []
-  const notices = [...drawn.notices, ...others.notices, ...unsupported([...others.missing, ...unknown])]
+  const notices = [...drawn.notices, ...others.notices, ...describeUnsupported([...others.missing, ...unknown])]
   const backend = others.files.length === 0 ? 'ast-grep' : drawn.files.length === 0 ? 'tree-sitter' : 'mixed'
   const files = sortByPath([...drawn.files, ...others.files], ({ path }) => path)
   const beyond = [...drawn.beyond, ...found.files.slice(input.max_results)].map(({ path }) => path)
@@ -54,8 +54,8 @@ const outline: Handler<OutlineInput> = async (call, context) => {
 }
 export default outline
 
-/** Whether ast-grep is there, or can be brought for files that it serves. */
-async function isThere(context: Context, files: OutlineSubject[]): Promise<boolean> {
+/** Returns whether ast-grep is installed, or can be installed for files that it outlines. */
+async function isAvailable(context: Context, files: OutlineSubject[]): Promise<boolean> {
   if (findAstGrep(context.workspace)) return true
   if (!files.some(({ language }) => outlinedByAstGrep.has(language.id))) return false
   return ensureAstGrep(context).then(
@@ -67,26 +67,26 @@ async function isThere(context: Context, files: OutlineSubject[]): Promise<boole
   )
 }
 
-const unsupported = (languages: string[]): Notice[] =>
+const describeUnsupported = (languages: string[]): Notice[] =>
   languages.length === 0
     ? []
-    : [notice('VT_OUTLINE_UNSUPPORTED', `No outline for: ${some(languages)}. Use grep there.`)]
+    : [notice('VT_OUTLINE_UNSUPPORTED', `No outline for: ${formatNames(languages)}. Use grep there.`)]
 
-interface Elsewhere {
+interface OtherOutlines {
   files: OutlinedFile[]
-  /** Languages that nobody serves. */
+  /** Languages that no engine outlines. */
   missing: string[]
   notices: Notice[]
 }
 
-/** The outlines of other languages, each asked of this slot by name, added to those that are there. Throws what is wrong with a file that was named. */
-async function elsewhere(
+/** Adds the outlines of other languages, each by a call of this slot with `lang`. Throws the error of a named file. */
+async function outlineOthers(
   context: Context,
   input: OutlineInput,
   files: OutlineSubject[],
   single: boolean,
-  found: Elsewhere = { files: [], missing: [], notices: [] },
-): Promise<Elsewhere> {
+  found: OtherOutlines = { files: [], missing: [], notices: [] },
+): Promise<OtherOutlines> {
   const wanted = new Set(files.map(({ path }) => path))
   for (const id of new Set(files.map(({ language }) => language.id))) {
     const { title } = files.find(({ language }) => language.id === id)!.language
@@ -104,7 +104,7 @@ async function elsewhere(
       found.files.push(
         ...((result.output as JsonObject)['files'] as OutlinedFile[]).filter(({ path }) => wanted.has(path)),
       )
-      // What befell the walk is known already.
+      // Notices about the walk are already reported.
       found.notices.push(...(result.notices ?? []).filter(({ code }) => code === 'VT_SEARCH_SKIPPED'))
     } else if (result.error.code === 'VT_SEARCH_ENGINE_MISSING') found.missing.push(title)
     else if (single) throw new VtError(result.error)

@@ -1,5 +1,5 @@
 import { programFile, type Context, type Handle, type Handler, type Notice } from '../../core/index.js'
-import { notice, createSlotError, some, createWorker, WorkerError } from '../lib/base/index.js'
+import { notice, createSlotError, formatNames, createWorker, WorkerError } from '../lib/base/index.js'
 import { openIfReadable, tooHardToParse } from '../lib/search/index.js'
 import {
   createOutlineAnswer,
@@ -12,7 +12,7 @@ import {
   findOutlineSubjects,
   createShaper,
   isTooLargeToOutline,
-  readVersion,
+  readOutlineVersion,
   resolveLanguage,
   type OutlineItem,
   type OutlinedFile,
@@ -20,23 +20,24 @@ import {
 } from '../lib/syntax/index.js'
 import type { ParsedOutline, OutlineJob } from './outline_tree_sitter/worker.js'
 
-/** Languages that there is a grammar and a query for, both in the folder beside this file. */
-const served = new Set(
-  'bash c cpp csharp css dart elixir go haskell hcl html java javascript json lua nix php python ruby rust scala solidity svelte toml tsx typescript vue yaml zig'.split(
-    ' ',
-  ),
+/** Languages with a grammar and a query in the folder `outline_tree_sitter`. */
+const SERVED = new Set(
+  (
+    'bash c cpp csharp css dart elixir go haskell hcl html java javascript json lua nix php python ruby rust scala ' +
+    'solidity svelte toml tsx typescript vue yaml zig'
+  ).split(' '),
 )
 
-/** The symbols of languages that ast-grep has no rules for, by tree-sitter grammars and queries of our own. */
+/** Outlines languages without rules in ast-grep by tree-sitter grammars and queries of this project. */
 const outline: Handler<OutlineInput> = async (call, context) => {
   const { input } = call
   const wanted = resolveLanguage(input)
-  if (wanted && !served.has(wanted.id)) throw missing(wanted.title)
+  if (wanted && !SERVED.has(wanted.id)) throw missing(wanted.title)
   const found = await findOutlineSubjects(context, input)
   const [only] = found.files
-  if (found.single && only && !served.has(only.language.id)) throw missing(only.language.title)
+  if (found.single && only && !SERVED.has(only.language.id)) throw missing(only.language.title)
   const shaper = await createShaper(input, found.single)
-  const own = found.files.filter(({ language }) => served.has(language.id))
+  const own = found.files.filter(({ language }) => SERVED.has(language.id))
   const others = new Set(found.files.filter((file) => !own.includes(file)).map(({ language }) => language.title))
   const files: OutlinedFile[] = []
   const large: string[] = []
@@ -47,10 +48,10 @@ const outline: Handler<OutlineInput> = async (call, context) => {
     if (!handle) continue
     try {
       if (isTooLargeToOutline(handle, found.single)) large.push(path)
-      else files.push({ path, lang: language.title, items: await symbolsOf(handle, language.id, context) })
+      else files.push({ path, lang: language.title, items: await readSymbols(handle, language.id, context) })
     } catch (error) {
       if (error instanceof GrammarProblem) {
-        // It takes its own language with it, no other.
+        // The grammars of all further languages still work.
         if (found.single || wanted) throw missing(language.title)
         others.add(language.title)
       } else if (error instanceof WorkerError) {
@@ -63,12 +64,16 @@ const outline: Handler<OutlineInput> = async (call, context) => {
   }
   const instead = own.filter(({ language }) => outlinedByAstGrep.has(language.id)).map(({ language }) => language.title)
   const notices = [
-    ...noticeOf(
+    ...createNotices(
       'VT_SEARCH_FALLBACK',
       instead,
       (titles) => `ast-grep is not available or failed; tree-sitter outlined ${titles}.`,
     ),
-    ...noticeOf('VT_OUTLINE_UNSUPPORTED', others, (titles) => `No outline for: ${titles}; no engine here reads them.`),
+    ...createNotices(
+      'VT_OUTLINE_UNSUPPORTED',
+      others,
+      (titles) => `No outline for: ${titles}; no engine here reads them.`,
+    ),
     ...describeSkipped(large, unread),
   ]
   const beyond = own.slice(input.max_results).map(({ path }) => path)
@@ -80,9 +85,9 @@ const outline: Handler<OutlineInput> = async (call, context) => {
 }
 export default outline
 
-function noticeOf(code: string, languages: Iterable<string>, message: (titles: string) => string): Notice[] {
+function createNotices(code: string, languages: Iterable<string>, message: (titles: string) => string): Notice[] {
   const titles = [...new Set(languages)]
-  return titles.length > 0 ? [notice(code, message(some(titles)))] : []
+  return titles.length > 0 ? [notice(code, message(formatNames(titles)))] : []
 }
 
 const missing = (title: string) =>
@@ -90,8 +95,8 @@ const missing = (title: string) =>
     ? createSlotError('VT_SEARCH_ENGINE_MISSING', `No engine here outlines ${title}.`)
     : createSlotError(
         'VT_SEARCH_ENGINE_MISSING',
-        `'${title}' is no language known here; known: ${languages.map(({ id }) => id).join(' ')}.`,
-        { hint: 'Give one of them as lang, or none: the extension tells it.' },
+        `Unknown language '${title}'; known: ${languages.map(({ id }) => id).join(' ')}.`,
+        { hint: 'Give one of them as lang, or omit lang: the file extension decides.' },
       )
 
 const parse = createWorker<OutlineJob, ParsedOutline>(
@@ -101,14 +106,14 @@ const parse = createWorker<OutlineJob, ParsedOutline>(
   },
 )
 
-async function symbolsOf(handle: Handle, language: string, { host, signal }: Context): Promise<OutlineItem[]> {
-  const version = await readVersion(handle, `tree-sitter:${language}`)
+async function readSymbols(handle: Handle, language: string, { host, signal }: Context): Promise<OutlineItem[]> {
+  const version = await readOutlineVersion(handle, `tree-sitter:${language}`)
   const known = getCachedItems(version)
   if (known) return known
   const drawn = await parse(
     { bytes: await handle.read(0, handle.stat.bytes), language },
     signal,
-    host.waits.parse / 1000,
+    host.timeouts.parse / 1000,
   )
   if ('no_grammar' in drawn) throw new GrammarProblem(drawn.no_grammar)
   cacheItems(version, drawn.items)

@@ -9,19 +9,19 @@ import {
   type SlotInfo,
 } from '../../core/index.js'
 import { pluralize } from '../lib/base/index.js'
-import { fenced } from '../lib/net/index.js'
-import { fieldLines } from './tools/fields.js'
+import { fenceText } from '../lib/net/index.js'
+import { renderFields } from './tools/fields.js'
 import { rankDocuments, type Document } from './tools/rank.js'
 
-/** How many of those that were found by words say their fields. */
-const FEW = 3
+/** Number of tools found by words that are shown with their fields. */
+const DETAILED_COUNT = 3
 
 interface Input {
   keyword: string
   detail_level: 'name-only' | 'name' | 'name-and-description' | 'name_description' | 'full'
   max_results: number
 }
-interface Found {
+interface FoundTool {
   tool: string
   action?: string
   source: 'slot' | 'alias' | 'mcp' | 'skill'
@@ -30,54 +30,54 @@ interface Found {
   input?: Schema
   effects?: readonly Effect[]
   plugin?: string
-  /** What says who brought it. */
+  /** Text about the provider of the tool. */
   about?: string
 }
 
-/** Finds tools, actions, aliases, MCP tools and skills by words, all in one ranking. */
+/** Finds tools, actions, aliases, MCP tools and skills by words, in one ranking. */
 export default ((call, context) => {
   const { keyword, detail_level, max_results } = call.input
-  const all = [...context.host.slots().map((slot) => slotDocument(slot, call)), ...skillDocuments(context)]
+  const all = [...context.host.slots().map((slot) => toDocument(slot, call)), ...toSkillDocuments(context)]
   const exact = all.filter(({ name }) => name === keyword).map(({ subject }) => subject)
   const ranked =
     keyword === '*'
       ? all.sort((a, b) => (a.name < b.name ? -1 : 1)).map(({ subject }) => subject)
       : rankDocuments(all, keyword)
   const found = [...new Set([...exact, ...ranked])]
-  const tools = found.slice(0, max_results).map((one) => shown(one, detail_level))
+  const tools = found.slice(0, max_results).map((one) => toOutput(one, detail_level))
   const output = { tools, total: found.length, truncated: tools.length < found.length }
   const brief = detail_level.startsWith('name-o') || detail_level === 'name'
-  // What was asked for by its name, and the best of what was found, can be called at once.
-  const told = (one: Found, at: number) =>
-    !brief && (detail_level === 'full' || (keyword !== '*' && (exact.length > 0 || at < FEW)))
+  // Exact names and the best results are shown in detail, so that they can be called directly.
+  const isDetailed = (one: FoundTool, at: number) =>
+    !brief && (detail_level === 'full' || (keyword !== '*' && (exact.length > 0 || at < DETAILED_COUNT)))
   const listed = exact.length > 0 ? exact : found.slice(0, max_results)
-  const detailOf = (one: Found, at: number) => (brief ? 'brief' : told(one, at) ? 'full' : 'usual')
-  const lines = listed.slice(0, max_results).flatMap((one, at) => toolLines(one, detailOf(one, at)))
-  const first = new Set((exact.length > 0 ? exact : found.slice(0, FEW)).flatMap(({ about }) => about ?? []))
-  const abouts = brief ? [] : [...first].map((about) => fenced('who brings these tools', about))
+  const resolveDetail = (one: FoundTool, at: number) => (brief ? 'brief' : isDetailed(one, at) ? 'full' : 'usual')
+  const lines = listed.slice(0, max_results).flatMap((one, at) => renderTool(one, resolveDetail(one, at)))
+  const first = new Set((exact.length > 0 ? exact : found.slice(0, DETAILED_COUNT)).flatMap(({ about }) => about ?? []))
+  const abouts = brief ? [] : [...first].map((about) => fenceText('who provides these tools', about))
   const count = `${listed.length} of ${pluralize(found.length, 'tool')}`
   return ok(output, { text: [...lines, ...abouts, count].join('\n') })
 }) satisfies Handler<Input>
 
-function toolLines(tool: Found, detail: 'brief' | 'usual' | 'full'): string[] {
+function renderTool(tool: FoundTool, detail: 'brief' | 'usual' | 'full'): string[] {
   const { source, available, description, input } = tool
   const name = tool.action ? `${tool.tool} ${tool.action}` : tool.tool
   const marks = `${source === 'slot' ? '' : ` (${source})`}${available ? '' : ' (not in this mode)'}`
   if (detail === 'brief') return [`- ${name}${marks}`]
   if (detail === 'usual') return [`- ${name}${marks}: ${description?.split('\n', 1)[0]}`]
-  return [`- ${name}${marks}: ${description}`, ...(input ? fieldLines(input) : [])]
+  return [`- ${name}${marks}: ${description}`, ...(input ? renderFields(input) : [])]
 }
 
-function slotDocument(
+function toDocument(
   { slot, tool, action, description, input, effects, dialect, chain, about }: SlotInfo,
   { mode }: Call,
-): Document<Found> {
+): Document<FoundTool> {
   const source = dialect ? 'alias' : tool.startsWith('mcp__') ? 'mcp' : 'slot'
-  const subject: Found = {
+  const subject: FoundTool = {
     tool,
     ...(action !== undefined && { action }),
     source,
-    available: effects.every((effect) => possible(mode, effect)),
+    available: effects.every((effect) => isPossible(mode, effect)),
     description,
     input,
     effects,
@@ -95,11 +95,11 @@ function slotDocument(
   }
 }
 
-/** Whether a mode lets an effect happen at all, be it after a question. */
-const possible = (mode: Mode, effect: Effect): boolean =>
+/** Returns whether a mode permits an effect, possibly after approval. */
+const isPossible = (mode: Mode, effect: Effect): boolean =>
   mode !== 'plan' || effect === 'read' || effect === 'ask' || effect === 'net'
 
-const skillDocuments = ({ host }: Context): Document<Found>[] =>
+const toSkillDocuments = ({ host }: Context): Document<FoundTool>[] =>
   host.skills().catalogue.map(({ name, description }) => ({
     subject: { tool: name, source: 'skill', available: true, description },
     name,
@@ -109,10 +109,10 @@ const skillDocuments = ({ host }: Context): Document<Found>[] =>
     ],
   }))
 
-function shown(
-  { tool, action, source, available, description, about: _, ...more }: Found,
+function toOutput(
+  { tool, action, source, available, description, about: _, ...more }: FoundTool,
   detail: Input['detail_level'],
-): Found {
+): FoundTool {
   const name = { tool, ...(action !== undefined && { action }), source, available }
   if (detail === 'name-only' || detail === 'name') return name
   const described = { ...name, ...(description !== undefined && { description }) }

@@ -9,11 +9,11 @@ import {
   type Result,
   type Success,
 } from '../../core/index.js'
-import { fenced, fetchPage, firstPoints, hostOf, type FetchedPage } from '../lib/net/index.js'
-import { spool } from '../lib/state/index.js'
-import { passagesFor } from './web/passages.js'
-import { readable } from './web/reader.js'
-import type { PageReading } from './web/reading.js'
+import { fenceText, fetchPage, takeCodePoints, toHost, type FetchedPage } from '../lib/net/index.js'
+import { writeSpool } from '../lib/state/index.js'
+import { findPassages } from './web/passages.js'
+import { readHtmlPage } from './web/reader.js'
+import type { PageReading } from './web/page_reading.js'
 
 interface Input {
   url?: string
@@ -41,13 +41,13 @@ export interface WebOutput {
   next?: Next
 }
 
-/** Characters of a page that stand in the answer, alone and beside the passages that a prompt asked for; the rest goes on in a file. */
-const shown = 40_000
-const shownBesidePassages = 8_000
-// However late the server answered, the page is still read.
-const leastReadingMs = 5000
+/** Characters of a page in the answer, without and with passages for a prompt; the whole page is in a spool file. */
+const MAX_SHOWN_CHARS = 40_000
+const MAX_SHOWN_WITH_PASSAGES_CHARS = 8_000
+// Minimum time to convert a page after a late answer.
+const MIN_READING_MS = 5000
 
-/** One page as text a model can read. */
+/** Fetches one page as text for a model. */
 const web: Handler<Input, WebOutput> = async (call, context) => {
   const { input } = call
   if (input.url === undefined) {
@@ -66,27 +66,27 @@ const web: Handler<Input, WebOutput> = async (call, context) => {
       max_bytes: input.max_bytes ?? settings.fetch.max_bytes,
       timeout_secs: seconds,
       max_redirects: settings.fetch.max_redirects,
-      follow: sameSite,
+      follow: isSameSite,
     },
     settings,
     context.signal,
   )
-  if (page.location) return elsewhere(call, context, page, ends)
-  const left = Math.max(leastReadingMs, ends - Date.now())
+  if (page.location) return fetchOtherSite(call, context, page, ends)
+  const left = Math.max(MIN_READING_MS, ends - Date.now())
   const isHtml = /^(?:text\/html|application\/xhtml\+xml)$/.test(page.content_type)
   const reading = isHtml
-    ? await readable(page.text, page.url.href, left, context.signal)
+    ? await readHtmlPage(page.text, page.url.href, left, context.signal)
     : { markdown: page.text, links: [], structured: true }
-  return answer(await outputOf(input.url, page, reading, input.prompt, context))
+  return renderAnswer(await toOutput(input.url, page, reading, input.prompt, context))
 }
 export default web
 
-/** The way from a host to its `www.` and back is no other site. */
-const sameSite = (to: URL, from: URL): boolean => plainHost(to) === plainHost(from)
-const plainHost = (url: URL): string => hostOf(url).replace(/^www\./, '')
+/** Returns whether two addresses have the same host, apart from `www.`. */
+const isSameSite = (to: URL, from: URL): boolean => toPlainHost(to) === toPlainHost(from)
+const toPlainHost = (url: URL): string => toHost(url).replace(/^www\./, '')
 
-/** Another site is another call: rules and approvals speak about the host that is asked, not about the one that pointed there. */
-async function elsewhere(
+/** Follows a redirect to another site by a new call, because rules and approvals apply to the requested host. */
+async function fetchOtherSite(
   { slot, given }: Call<Input>,
   context: Context,
   { url, location, redirects }: FetchedPage,
@@ -102,12 +102,12 @@ async function elsewhere(
     timeout_secs,
     response_format: 'detailed',
   })
-  if (!result.ok) return { ...result, error: fromHere(result.error, before) }
+  if (!result.ok) return { ...result, error: rebaseError(result.error, before) }
   const output = result.output as unknown as WebOutput
-  return answer({ ...output, url: String(given['url']), redirects: [...before, ...output.redirects] })
+  return renderAnswer({ ...output, url: String(given['url']), redirects: [...before, ...output.redirects] })
 }
 
-function fromHere<Failed extends { code: string; message: string; details?: JsonObject }>(
+function rebaseError<Failed extends { code: string; message: string; details?: JsonObject }>(
   error: Failed,
   before: string[],
 ): Failed {
@@ -122,17 +122,17 @@ function fromHere<Failed extends { code: string; message: string; details?: Json
   return typeof hop === 'number' ? { ...error, details: { ...error.details, hop: hop + before.length } } : error
 }
 
-async function outputOf(
+async function toOutput(
   url: string,
   page: FetchedPage,
   { title, markdown, links, structured }: PageReading,
   prompt: string | undefined,
   context: Context,
 ): Promise<WebOutput> {
-  const passages = prompt === undefined ? undefined : passagesFor(prompt, markdown)
-  const content = firstPoints(markdown, passages ? shownBesidePassages : shown)
+  const passages = prompt === undefined ? undefined : findPassages(prompt, markdown)
+  const content = takeCodePoints(markdown, passages ? MAX_SHOWN_WITH_PASSAGES_CHARS : MAX_SHOWN_CHARS)
   const cut = content.length < markdown.length
-  const spool_path = cut ? await spool(context, 'web', markdown, 'md') : undefined
+  const spool_path = cut ? await writeSpool(context, 'web', markdown, 'md') : undefined
   return {
     url,
     final_url: page.url.href,
@@ -148,35 +148,36 @@ async function outputOf(
     redirects: page.redirects,
     links,
     structured,
-    ...(spool_path !== undefined && { next: readOn(spool_path, content) }),
+    ...(spool_path !== undefined && { next: createReadCall(spool_path, content) }),
   }
 }
 
-const readOn = (path: string, content: string): Next => ({
+const createReadCall = (path: string, content: string): Next => ({
   tool: 'unified_file',
   input: { action: 'read', path, offset_bytes: Buffer.byteLength(content), page_size_bytes: 65_536 },
 })
 
-const bare = 'The page is too heavy or too broken to be read with its structure; this is its bare text.'
+const BARE_NOTICE = 'The page is too large or too broken to read with its structure; this is its plain text.'
 
-function answer(output: WebOutput): Success<WebOutput> {
+function renderAnswer(output: WebOutput): Success<WebOutput> {
   const { final_url, status, content_type, title, passages = [], content, truncated, spool_path, structured } = output
-  // What we say stands outside of the marks, what the page says inside.
+  // Text of this program is outside of the fence, text of the page inside.
   const ours = [
     `${final_url} answered ${status}, ${content_type}.`,
     ...(content === ''
-      ? ['It holds no text; what its scripts would show may be had by defuddle_fetch.']
+      ? ['The page holds no text; defuddle_fetch may return what its scripts show.']
       : structured
         ? []
-        : [bare]),
+        : [BARE_NOTICE]),
     ...(spool_path
-      ? [`All of it is in ${spool_path}.`]
+      ? [`The whole page is in ${spool_path}.`]
       : truncated
         ? ['The page is longer; raise max_bytes to read more.']
         : []),
     ...(passages.length > 0
       ? [
-          `The ${passages.length} passages nearest to the prompt come first, each after a line of ~~~, then the page from its beginning.`,
+          `The ${passages.length} passages nearest to the prompt come first, each after a line of ~~~, ` +
+            'then the page from its beginning.',
         ]
       : []),
   ]
@@ -186,5 +187,5 @@ function answer(output: WebOutput): Success<WebOutput> {
     ...(passages.length > 0 ? ['~~~'] : []),
     content,
   ]
-  return ok(output, { text: `${ours.join(' ')}\n${fenced(final_url, theirs.join('\n\n'))}` })
+  return ok(output, { text: `${ours.join(' ')}\n${fenceText(final_url, theirs.join('\n\n'))}` })
 }

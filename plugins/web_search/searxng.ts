@@ -7,14 +7,16 @@ interface Options {
   headers?: Record<string, string>
 }
 
-/** A SearXNG server of the user's choice, by its JSON (`search.formats` of the server must have `json`). Declines unless the settings name it. */
+/**
+ * Searches a SearXNG server of the user by its JSON (`search.formats` of the server must have `json`). Declines
+ * unless the settings name it.
+ */
 const searxng: Handler<WebQuery, SearchOutput> = (call, context) => {
   if (context.settings.web.search.provider !== 'searxng') return undefined
   const { base_url, headers = {} } = context.plugin.options as Options
   if (!base_url)
     throw problem('VT_CONFIG_INVALID', {
-      problem:
-        'web.search.provider is searxng, and plugins.settings.builtin:searxng.options.base_url does not say where it is.',
+      problem: "web.search.provider is 'searxng', but plugins.settings.builtin:searxng.options.base_url is not set.",
     })
   const engine: WebEngine = {
     name: 'searxng',
@@ -22,7 +24,7 @@ const searxng: Handler<WebQuery, SearchOutput> = (call, context) => {
       const url = new URL('search', base_url.endsWith('/') ? base_url : `${base_url}/`)
       url.search = new URLSearchParams({ q: query, format: 'json' }).toString()
       const { text } = await fetchPage(
-        { url: url.href, headers, max_bytes: 2_000_000, timeout_secs: 15, max_redirects: 3, answered: sent.answered },
+        { url: url.href, headers, max_bytes: 2_000_000, timeout_secs: 15, max_redirects: 3, onAnswer: sent.answered },
         context.settings.web,
         context.signal,
       )
@@ -40,7 +42,7 @@ function readResults(text: string): WebResult[] {
   } catch {
     results = undefined
   }
-  if (!Array.isArray(results)) throw webFailure('VT_WEB_PARSE', 'The answer of searxng is no list of results in JSON.')
+  if (!Array.isArray(results)) throw webFailure('VT_WEB_PARSE', 'The answer of searxng is not a JSON list of results.')
   const word = (value: unknown): string => (typeof value === 'string' ? value : '')
   return (results as Record<string, unknown>[]).map((result) => ({
     title: word(result?.['title']),

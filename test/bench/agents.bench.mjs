@@ -16,7 +16,7 @@ export default async () => [await inFolder(worktrees), ...(await inFolder(childr
 /** Our copy with all that belongs to it, against a worktree of git at the same commit. Each is made anew, and removed outside of the time. */
 async function worktrees(folder) {
   const { openWorkspace } = await import(built('core/workspace/index.js'))
-  const { makeWorktree } = await import(built('plugins/lib/worktrees/index.js'))
+  const { createWorktree } = await import(built('plugins/lib/worktrees/index.js'))
   const root = join(folder, 'repository')
   mkdirSync(root)
   for (let at = 0; at < FILES; at++) {
@@ -38,7 +38,7 @@ async function worktrees(folder) {
     return await versus(
       `a worktree of ${FILES.toLocaleString('en')} files against \`git worktree add\``,
       1.5,
-      () => makeWorktree(workspace, { id: `ses_${(number += 1)}`, session: 'ses_parent' }),
+      () => createWorktree(workspace, { id: `ses_${(number += 1)}`, session: 'ses_parent' }),
       () => git('worktree', 'add', '-q', '--detach', join(folder, `git${(number += 1)}`)),
       5,
     )

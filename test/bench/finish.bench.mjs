@@ -1,6 +1,6 @@
 // An agent that finishes: what deciding costs, what it adds to a conversation, what a tracker and proved work add to a turn.
 import { decide } from '../../build/plugins/agent/finish/index.js'
-import { tokensOf } from '../../build/plugins/agent/model/index.js'
+import { estimateTokens } from '../../build/plugins/agent/model/index.js'
 import { inFolder, measuredIn, modelServer, place, withModel } from './scene.mjs'
 
 const TURNS = 200
@@ -65,7 +65,7 @@ export default () =>
         {
           name: 'what a continuation adds',
           goal: 400,
-          ratio: tokensOf(open),
+          ratio: estimateTokens(open),
           unit: 'tokens',
           detail: `100 open steps, ${Buffer.byteLength(open)} bytes; what a failed command printed comes on top, at most 4 KiB`,
         },

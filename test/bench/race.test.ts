@@ -26,7 +26,7 @@ const how = { root: join(here, 'race'), tokensOf: (text: string) => text.split('
 const task = (id: string) => parts.tasks.find((one) => one.id === id)
 const agent = (name: string) => parts.agents.find((one) => one.name === name)
 const silent = () => {}
-/** One that nobody can reach. */
+/** A registry that no program can reach. */
 const registry = { npm_config_registry: 'http://127.0.0.1:9/', npm_config_fetch_retries: '0' }
 
 describe('the race', () => {
@@ -36,7 +36,7 @@ describe('the race', () => {
       const ours = agent(wire === 'openai-chat' ? 'vtcode' : `vtcode, ${wire}`)
       // Several edits in one call, durations and failures, output that is put aside, an image: the same on every wire.
       const same = ['patch of nine hunks', 'wrong path, typo, stale file: recover', 'noisy failing build', 'an image']
-      // One that goes on in a second process, which reads what the first one kept of the wire.
+      // The second process of this task reads the provider messages that the first one stored.
       const own = ['resume and finish']
       for (const id of wire === 'openai-chat' || process.env['VTCODE_SOAK'] ? [...same, ...own] : own) {
         const run = await parts.twice(model, ours, task(id), how)
@@ -53,14 +53,14 @@ describe('the race', () => {
     expect(Buffer.byteLength(JSON.stringify(model.state.requests[0].body.tools))).toBeLessThanOrEqual(6_000)
   })
 
-  it('asks for a summary at the end of what was sent before, and goes on with the facts', async () => {
+  it('asks for a summary after the messages sent before, and continues with the facts', async () => {
     const run = await parts.raced(model, agent('vtcode'), task('30 steps with a compaction'), how)
     expect(run).toMatchObject({ finished: true, lost: [] })
     // All that was read costs once as much as it is long, and what is read again a tenth.
     expect(run.prefixed_bytes / run.bytes).toBeLessThan(0.25)
   })
 
-  it('calls a task lost by a fact that nobody saw, by a file that should not be there, and by a step that was left', async () => {
+  it('calls a task lost after a fact never seen, an unexpected file or a step left over', async () => {
     const ours = agent('vtcode')
     const fix = task('fix one line and test')
     expect(await parts.raced(model, ours, { ...fix, facts: ['never printed'] }, how)).toMatchObject({
@@ -78,7 +78,7 @@ describe('the race', () => {
     expect(await parts.raced(model, ours, wasteful, how)).toMatchObject({ finished: false, wrong: ['left.txt'] })
   })
 
-  it('goes on past a peer that cannot be installed and one that changed its flags, whose rows say so', async () => {
+  it('continues after a peer that fails to install or changed its flags, and names the reason', async () => {
     Object.assign(process.env, registry)
     const [two, run] = [
       [task('move and delete'), task('resume and finish')],

@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { nextBase, Scheduler, TaskStore } from '../../build/plugins/lib/schedule/index.js'
+import { findNextBase, Scheduler, TaskStore } from '../../build/plugins/lib/schedule/index.js'
 import { median } from './measure.mjs'
 import { inFolder } from './scene.mjs'
 
@@ -61,7 +61,7 @@ function fill(home, workspace) {
       expression: `${index % 60} ${index % 24} ${1 + (index % 28)} 1 *`,
       tz: 'Europe/Berlin',
     }
-    const at = new Date(nextBase(schedule, Date.now())).toISOString()
+    const at = new Date(findNextBase(schedule, Date.now())).toISOString()
     const task = {
       v: 1,
       id,

@@ -117,7 +117,7 @@ describe('unified_search', () => {
         {
           code: 'VT_ACTION_DEPRECATED',
           message:
-            "unified_search has no action 'intelligence' any more; unified_search/list ran. Ignored: 'operation'.",
+            "The action 'intelligence' of unified_search was removed; unified_search/list ran instead. Ignored: 'operation'.",
         },
       ],
     })

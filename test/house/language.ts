@@ -22,6 +22,7 @@ const IRREGULAR_PARTICIPLES = new Set(
   ).split(' '),
 )
 const VERBS_IN_ED = new Set(['need', 'feed', 'seed', 'embed', 'exceed', 'proceed', 'speed'])
+const PREDICATE_VERBS = new Set(['is', 'has', 'can', 'should'])
 const PREPOSITION_LAST = /(?:Of|In|For|From|At|By|Within|Behind|Beside|Before|After|On)$/
 const PRONOUN_FIRST =
   /^(?:What|Who|Whoever|Whose|Whom|Nobody|It|They|This|That|These|Those|He|She|Which|Whatever|Whether|How|Why|Where|When|None|Something|Somebody|Nothing|Others?)$/
@@ -43,6 +44,7 @@ const splitName = (name: string): string[] => name.split(/(?=[A-Z])|_/).map((wor
 /** Returns whether the name of a function begins with a participle or ends with a preposition, instead of beginning with a verb. */
 export function isRiddle(name: string): boolean {
   const [first = ''] = splitName(name)
+  if (PREDICATE_VERBS.has(first)) return false
   const isParticiple =
     IRREGULAR_PARTICIPLES.has(first) || (first.endsWith('ed') && first.length > 4 && !VERBS_IN_ED.has(first))
   return isParticiple || PREPOSITION_LAST.test(name)
@@ -143,11 +145,11 @@ export function findLongSentences(markdown: string): { count: number; long: stri
   const prose = markdown
     .replace(/^```[^]*?^```/gm, '\n\n')
     .replace(/<!--[^]*?-->/g, '')
-    .replace(/^\s*(?:\||#).*$/gm, '\n')
+    .replace(/^\s*(?:\||#|`test\/).*$/gm, '\n')
     .replace(/\]\([^)]*\)/g, ']')
     .replace(/`[^`\n]*`/g, 'code')
   const sentences = prose
-    .split(/\n\s*\n|\n\s*(?:[-*]|\d+\.)\s|[.!?:](?=\s+[A-Z"'`[(*])|[.!?]\s*\n/)
+    .split(/\n\s*\n|\n\s*(?:[-*]|\d+\.)\s|:(?=\s+[A-Z"'`[(*])|(?<!e\.g|i\.e|etc|vs)[.!?]["')]?(?=\s)/)
     .map((sentence) => sentence.replace(/\s+/g, ' ').trim())
     .filter((sentence) => /\w/.test(sentence))
   return { count: sentences.length, long: sentences.filter((sentence) => sentence.split(' ').length > MAX_WORDS) }

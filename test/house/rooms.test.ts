@@ -40,6 +40,7 @@ const floors = {
     'values',
     'globs',
     'search',
+    'grep',
     'files',
     'patch',
     'reading',
@@ -236,43 +237,45 @@ describe('rooms', () => {
 
 /** Rooms over their limit, in kB. */
 const largeRooms: Record<string, number> = {
-  'plugins/lib/search': 83,
-  'plugins/surface/chat': 100,
-  'plugins/surface/mcp': 85,
-  'plugins/surface/plugins': 141,
-  'plugins/tui': 100,
-  'plugins/unified_search/structural': 98,
+  'core/registry': 83,
+  'plugins/agent/model': 81,
+  'plugins/surface/chat': 104,
+  'plugins/surface/mcp': 88,
+  'plugins/surface/plugins': 148,
+  'plugins/tui': 102,
+  'plugins/unified_search/structural': 96,
 }
 /** Files over their limit, in kB. */
 const largeFiles: Record<string, number> = {
-  'core/calls/call.ts': 14.7,
+  'core/calls/call.ts': 15.3,
   'core/config/settings.ts': 12.8,
-  'core/generation/generation.ts': 16.1,
-  'core/kernel/running.ts': 12.2,
-  'core/manifests/discover.ts': 15.4,
-  'core/manifests/locations.ts': 14,
-  'core/registry/bind.ts': 16.1,
-  'core/registry/registry.ts': 13.3,
+  'core/generation/generation.ts': 16.6,
+  'core/kernel/kernel_state.ts': 12.2,
+  'core/manifests/discover.ts': 16,
+  'core/manifests/locations.ts': 14.6,
+  'core/registry/bind.ts': 16.9,
+  'core/registry/registry.ts': 13.8,
   'core/shapes/errors.ts': 16.7,
-  'core/skills/parse.ts': 12.4,
+  'core/skills/parse.ts': 13,
   'core/trust/lockfile.ts': 12.4,
-  'plugins/adapter/isolated/plugin_process.ts': 13.7,
-  'plugins/adapter/mcp_client/server.ts': 13.8,
-  'plugins/agent/context/instructions.ts': 16,
-  'plugins/agent/delegation/delegation.ts': 14.8,
-  'plugins/agent/finish/finish.ts': 13.2,
-  'plugins/agent/finish/planned_task.ts': 13.5,
+  'plugins/adapter/isolated/plugin_process.ts': 13.9,
+  'plugins/adapter/mcp_client/server.ts': 14,
+  'plugins/agent/context/instructions.ts': 16.4,
+  'plugins/agent/delegation/delegation.ts': 15.4,
+  'plugins/agent/finish/finish.ts': 13.4,
+  'plugins/agent/finish/planned_task.ts': 13.6,
   'plugins/agent/loop/turn.ts': 13.9,
-  'plugins/agent/providers/provider.ts': 16.3,
+  'plugins/agent/providers/provider.ts': 16.6,
   'plugins/agent/runs/run_reducer.ts': 13.5,
-  'plugins/agent/thread.ts': 15.9,
-  'plugins/lib/rules/commands.ts': 12.2,
-  'plugins/lib/sandbox/profile.ts': 12.2,
-  'plugins/lib/search/search.ts': 12.6,
-  'plugins/lib/shell/read_command.ts': 12.2,
-  'plugins/surface/plugins/indexes.ts': 14,
-  'plugins/surface/plugins/install.ts': 18.2,
-  'plugins/tui/terminal_session.ts': 13.1,
+  'plugins/agent/thread.ts': 16,
+  'plugins/lib/rules/commands.ts': 12.9,
+  'plugins/lib/sandbox/profile.ts': 12.5,
+  'plugins/lib/search/search.ts': 12.4,
+  'plugins/lib/shell/read_command.ts': 12.1,
+  'plugins/surface/plugins/indexes.ts': 14.5,
+  'plugins/surface/plugins/install.ts': 19,
+  'plugins/tui/drive.ts': 13.8,
+  'plugins/unified_exec/session/session.ts': 12.1,
   'plugins/unified_search/structural/search.ts': 17.7,
 }
 
@@ -324,7 +327,7 @@ describe('exported names', () => {
 })
 
 describe('JSON that a verb prints', () => {
-  it('prints JSON of a verb only with documentText, so that it cannot move a cursor', () => {
+  it('prints JSON of a verb only with formatDocument, so that it cannot move a cursor', () => {
     const faces = sources.filter(
       (file) => /^plugins\/(?:surface|agent\/cli)\//.test(file) && !/\/(?:mcp|inspect)\//.test(file),
     )

@@ -3,7 +3,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { createKernel } from '../../core/index.js'
-import type { Config, Kernel, ManifestEntry, Mode, RightsLeft, Waits } from '../../core/index.js'
+import type { Config, Kernel, ManifestEntry, Mode, RightsScope, Timeouts } from '../../core/index.js'
 
 /** Path below the workspace → content. */
 export type Files = Record<string, string | Uint8Array>
@@ -55,11 +55,11 @@ export interface Boot {
   /** Added to an environment of PATH and the temporary home. */
   env?: Record<string, string>
   /** What is left of the rights of every call. */
-  only?: readonly RightsLeft[]
+  only?: readonly RightsScope[]
   /** Vocabularies that are advertised; default `unified`. */
   dialects?: string[]
   /** Milliseconds, where those that are shipped are too long to wait for. */
-  waits?: Partial<Waits>
+  timeouts?: Partial<Timeouts>
 }
 export interface Booted extends TempWorkspace {
   readonly kernel: Kernel
@@ -94,7 +94,7 @@ export async function bootKernel(how: Boot = {}): Promise<Booted> {
       surface: 'test',
       ...(how.only && { only: how.only }),
       ...(how.dialects && { dialects: how.dialects }),
-      ...(how.waits && { waits: how.waits }),
+      ...(how.timeouts && { timeouts: how.timeouts }),
     })
     const dispose = async (): Promise<void> => {
       await kernel.close()

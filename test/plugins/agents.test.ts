@@ -232,7 +232,7 @@ describe('agents tool', () => {
     expect(existsSync(join(s.root, 'x.txt'))).toBe(false)
     expect(items(s.events, 'error').map(({ code, message }) => `${code} ${message}`)).toEqual([
       expect.stringMatching(
-        /^VT_AGENT_DEFINITION [^]*'full-auto' is ignored[^]*'allow' is ignored[^]*came with the workspace and only reads|^VT_AGENT_DEFINITION [^]*'allow' is ignored[^]*'full-auto' is ignored[^]*came with the workspace and only reads/,
+        /^VT_AGENT_DEFINITION [^]*'full-auto' is ignored[^]*'allow' is ignored[^]*belongs to the workspace and only reads|^VT_AGENT_DEFINITION [^]*'allow' is ignored[^]*'full-auto' is ignored[^]*belongs to the workspace and only reads/,
       ),
     ])
     expect(JSON.stringify(s.bodies('ONE')[1].messages)).toContain('VT_POLICY_')
@@ -279,9 +279,9 @@ describe('agents tool', () => {
     expect(await s.agent.run('Work.')).toMatchObject({ outcome_code: 'success', text: 'Done.' })
     const [, , first, timed, sent, closed, unknown, second, list] = s.answers()
     expect(first).toContain('First.')
-    expect(timed).toMatch(/a2 \(explorer\) is running\.\nThe time is over; they go on\./)
-    expect([sent, closed]).toEqual(['a1 (explorer) has it.', 'a2 (explorer) is closed.'])
-    expect(unknown).toMatch(/VT_AGENT_UNKNOWN.*known: a1, a2/s)
+    expect(timed).toMatch(/a2 \(explorer\) is running\.\nThe time is over; they continue\./)
+    expect([sent, closed]).toEqual(['a1 (explorer) has the message.', 'a2 (explorer) is closed.'])
+    expect(unknown).toMatch(/VT_AGENT_UNKNOWN: Unknown agent 'a9'; agents of this conversation: a1, a2\./)
     expect(second).toContain('Second.')
     expect(list).toMatch(
       /^a1 {2}explorer {2}completed {2}first\na2 {2}explorer {2}closed\n3 more can run at once, 18 more/,

@@ -94,32 +94,32 @@ describe('cron tool', () => {
   })
 
   it.each<[string, object, string, RegExp]>([
-    ['no time', { prompt: 'x' }, 'VT_SCHED_BAD_EXPRESSION', /One of expression, every, run_at says when/],
+    ['no time', { prompt: 'x' }, 'VT_SCHED_BAD_EXPRESSION', /Give exactly one of expression, every, run_at/],
     [
       'two times',
       { prompt: 'x', every: '5m', run_at: '18:00' },
       'VT_SCHED_BAD_EXPRESSION',
-      /One of expression, every, run_at says when/,
+      /Give exactly one of expression, every, run_at/,
     ],
-    ['six fields', { prompt: 'x', expression: '0 0 9 * * *' }, 'VT_SCHED_BAD_EXPRESSION', /6 fields and not five/],
+    ['six fields', { prompt: 'x', expression: '0 0 9 * * *' }, 'VT_SCHED_BAD_EXPRESSION', /6 fields instead of five/],
     [
       'a day that never comes',
       { prompt: 'x', expression: '0 0 30 2 *' },
       'VT_SCHED_BAD_EXPRESSION',
-      /names no day that comes/,
+      /the date never occurs/,
     ],
-    ['words for an interval', { prompt: 'x', every: 'often' }, 'VT_SCHED_BAD_EXPRESSION', /'often' is no interval/],
+    ['words for an interval', { prompt: 'x', every: 'often' }, 'VT_SCHED_BAD_EXPRESSION', /Invalid interval 'often'/],
     [
       'a time that is past',
       { prompt: 'x', run_at: '2026-05-01T00:00:00Z' },
       'VT_SCHED_BAD_EXPRESSION',
-      /run_at '2026-05-01T00:00:00Z' is past/,
+      /The time run_at '2026-05-01T00:00:00Z' is in the past/,
     ],
     [
       'words for a time',
       { prompt: 'x', run_at: 'tomorrow' },
       'VT_SCHED_BAD_EXPRESSION',
-      /run_at 'tomorrow' is no time/,
+      /Invalid time run_at 'tomorrow'/,
     ],
     ['nothing to do', { prompt: ' ', every: '5m' }, 'VT_INPUT_INVALID', /prompt/],
   ])('refuses %s and gives the right form', async (_, input, code, says) => {
@@ -139,7 +139,7 @@ describe('cron tool', () => {
     ])
     expect([
       tasks.length,
-      outputs.filter((text) => text.startsWith('ERROR VT_SCHED_FULL: 50 tasks are set already.')).length,
+      outputs.filter((text) => text.startsWith('ERROR VT_SCHED_FULL: 50 scheduled tasks are the limit.')).length,
     ]).toEqual([50, 1])
   })
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { openTrust, consentItems } from 'vtcode'
+import { openTrust, listConsentItems } from 'vtcode'
 import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
 import { bin, install, surroundings, vtcode } from '../support/program.js'
 
@@ -32,7 +32,7 @@ async function boot(
   const agree = async () => {
     const places = { workspace: booted.root, home: join(booted.home, '.vtcode'), env: {} }
     const trust = openTrust(places)
-    trust.add(await consentItems({ ...places, user: booted.home, trust }))
+    trust.add(await listConsentItems({ ...places, user: booted.home, trust }))
   }
   return { ...booted, put, agree }
 }
@@ -53,7 +53,7 @@ describe('skill with manifests', () => {
     expect(result.notices).toEqual([
       {
         code: 'VT_SKILL_ONE_CALL',
-        message: expect.stringMatching(/^The skill brings hello, for its session only.*`vtcode chat`/),
+        message: expect.stringMatching(/^The tools hello of the skill last for its session.*`vtcode chat`/),
       },
     ])
     expect(result.text).not.toContain('can be called now')
@@ -116,10 +116,10 @@ describe('skill with manifests', () => {
     matches(result, { output: { tools_added: ['hello', 'shout'] } })
     const said = (result.notices ?? []).map(({ code, message }) => `${code} ${message}`).sort()
     expect(said).toEqual([
-      expect.stringMatching(/^VT_SKILL_LEFT_OUT demo@skill:away takes no part: .*out\.js/),
-      expect.stringMatching(/^VT_SKILL_LEFT_OUT demo@skill:broken takes no part: /),
-      expect.stringMatching(/^VT_SKILL_LEFT_OUT demo@skill:my_read takes no part: .*`use`/),
-      expect.stringMatching(/^VT_SKILL_LEFT_OUT demo@skill:small takes no part: .*no compactor/),
+      expect.stringMatching(/^VT_SKILL_LEFT_OUT demo@skill:away is left out: .*out\.js/),
+      expect.stringMatching(/^VT_SKILL_LEFT_OUT demo@skill:broken is left out: /),
+      expect.stringMatching(/^VT_SKILL_LEFT_OUT demo@skill:my_read is left out: .*`use`/),
+      expect.stringMatching(/^VT_SKILL_LEFT_OUT demo@skill:small is left out: .*no compactor/),
     ])
     matches(await booted.call('shout', {}), { ok: true, output: { stdout: 'HEY\n' } })
     await booted.write('a.txt', 'text')
@@ -166,7 +166,7 @@ describe('skill with manifests', () => {
     const before = await load(booted)
     matches(before, { output: { instructions: 'Body.\n', tools_added: [] } })
     expect(before.notices).toMatchObject([
-      { code: 'VT_SKILL_UNTRUSTED', message: expect.stringMatching(/vtcode trust.*hello, demo@skill:no\.$/) },
+      { code: 'VT_SKILL_UNTRUSTED', message: expect.stringMatching(/consent: hello, demo@skill:no\. .*vtcode trust/) },
     ])
     expect(kernel.inspection.generation).toBe(1)
     matches(await call('hello', {}), { error: { code: 'VT_TOOL_UNKNOWN' } })
@@ -224,7 +224,7 @@ describe('skill with manifests', () => {
     expect(result.notices).toMatchObject([
       {
         code: 'VT_SKILL_LEFT_OUT',
-        message: expect.stringMatching(/demo@skill:hello takes no part: hello is claimed by demo:hello/),
+        message: expect.stringMatching(/demo@skill:hello is left out: demo:hello/),
       },
     ])
     matches(await booted.call('hello', {}), { output: { said: 'plugin' } })

@@ -248,7 +248,7 @@ describe('vtcode exec --plan', () => {
     expect([code, out]).toEqual([
       0,
       expect.stringMatching(
-        /^# Add retry\n[^]*\nThe plan stands in \.vtcode\/plans\/add-retry\.md\. Nobody was asked; nothing is done yet\.\n$/,
+        /^# Add retry\n[^]*\nThe plan stands in \.vtcode\/plans\/add-retry\.md\. No person was asked; nothing is done yet\.\n$/,
       ),
     ])
     expect(err).toContain('success: 1 request')

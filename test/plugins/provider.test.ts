@@ -30,7 +30,7 @@ describe('built-in providers', () => {
     expect(out).toMatch(/^anthropic\/claude-haiku-4-5 +Anthropic +anthropic-messages +200000 tokens$/m)
     expect(out).not.toContain('openai/gpt')
     expect(err).toContain(
-      'With a key also: deepseek (DEEPSEEK_API_KEY), google (GEMINI_API_KEY), openai (OPENAI_API_KEY), openrouter (OPENROUTER_API_KEY).',
+      'Available with a key: deepseek (DEEPSEEK_API_KEY), google (GEMINI_API_KEY), openai (OPENAI_API_KEY), openrouter (OPENROUTER_API_KEY).',
     )
     const described = JSON.parse((await vtcode(at, ['models', 'describe', 'anthropic/claude-haiku-4-5', '--json'])).out)
     expect(described).toMatchObject({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { reportIn } from '../../build/plugins/agent/delegation/index.js'
+import { parseReport } from '../../build/plugins/agent/delegation/index.js'
 import { delegation, report, says, spawn } from '../support/delegation.js'
 
 describe('report_result', () => {
@@ -34,7 +34,7 @@ describe('report_result', () => {
 
   it('reads a report from the sections of the last text where report_result was not called, else from its start', () => {
     expect(
-      reportIn(
+      parseReport(
         'Hello.\n\n## Summary\nIt is so.\nReally.\n\n**Facts**\n- one\n2. two\n\nTouched Files:\n* a.ts\n### Verification\n\n### Open Questions\n- why?',
       ),
     ).toEqual({
@@ -43,7 +43,7 @@ describe('report_result', () => {
       touched_files: ['a.ts'],
       open_questions: ['why?'],
     })
-    expect(reportIn(`${'x'.repeat(600)}`)).toEqual({ summary: 'x'.repeat(500) })
-    expect(reportIn(`Facts:\n${'- f\n'.repeat(30)}`).facts).toHaveLength(10)
+    expect(parseReport(`${'x'.repeat(600)}`)).toEqual({ summary: 'x'.repeat(500) })
+    expect(parseReport(`Facts:\n${'- f\n'.repeat(30)}`).facts).toHaveLength(10)
   })
 })

@@ -8,8 +8,8 @@ import { serialize } from 'node:v8'
 
 const file = process.argv[2]
 const dist = fileURLToPath(new URL('../../dist', import.meta.url))
-const { load, takeCompiled, freshlyCompiled } = createRequire(import.meta.url)(join(dist, 'core/loader.cjs'))
-takeCompiled(new Map())
+const { load, useCompiledFiles, collectCompiled } = createRequire(import.meta.url)(join(dist, 'core/loader.cjs'))
+useCompiledFiles(new Map())
 const { createKernel } = load(join(dist, 'core/index.cjs'))
 for (const name of ['core/program_run.cjs', 'plugins/agent/index.cjs']) load(join(dist, name))
 
@@ -33,6 +33,6 @@ for (const [tool, input] of [
 await kernel.close()
 rmSync(folder, { recursive: true, force: true })
 
-const compiled = [...freshlyCompiled()].map(([path, { stamp, data }]) => [path, stamp, data])
+const compiled = [...collectCompiled()].map(([path, { stamp, data }]) => [path, stamp, data])
 writeFileSync(`${file}.${process.pid}`, serialize(compiled))
 renameSync(`${file}.${process.pid}`, file)

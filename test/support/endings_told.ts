@@ -363,7 +363,7 @@ export const told: Record<string, Ending> = {
       code: 1,
       out: 'Done.\n',
       err: [
-        'vtcode: info: vtcode: unified_file waits for an approval. unified_file/write changes files, which mode ask does not do unasked.',
+        "vtcode: info: vtcode: unified_file waits for an approval. Mode ask needs approval to write 'a.txt'.",
         '✗ unified_file write a.txt  VT_POLICY_NEEDS_APPROVAL  N s',
         'Not applied: unified_file a.txt (VT_POLICY_NEEDS_APPROVAL)',
         'escalated: N requests',
@@ -390,7 +390,7 @@ export const told: Record<string, Ending> = {
       code: 0,
       out: 'Done.\n',
       err: [
-        'vtcode: info: vtcode: unified_file waits for an approval. unified_file/write changes files, which mode ask does not do unasked.',
+        "vtcode: info: vtcode: unified_file waits for an approval. Mode ask needs approval to write 'a.txt'.",
         '✓ unified_file write a.txt  N s',
         'success: N requests, 1 file changed',
       ],
@@ -497,7 +497,7 @@ export const told: Record<string, Ending> = {
     log: { outcome: 'budget_limit_reached', stop: 'VT_LOOP_BUDGET', turns: ['VT_LOOP_BUDGET'] },
     exec: {
       code: 1,
-      out: 'What is left stands in .vtcode/tasks/current_blocked.md.\n',
+      out: 'The remaining work is in .vtcode/tasks/current_blocked.md.\n',
       err: [
         '✓ unified_file read there.txt  N s',
         '· blocked_handoff_written: .vtcode/tasks/current_blocked.md',
@@ -530,7 +530,7 @@ export const told: Record<string, Ending> = {
     log: { outcome: 'tool_loop_limit_reached', turns: ['completed'] },
     exec: {
       code: 1,
-      out: 'Half of it.\n\nWhat is left stands in .vtcode/tasks/current_blocked.md.\n',
+      out: 'Half of it.\n\nThe remaining work is in .vtcode/tasks/current_blocked.md.\n',
       err: [
         '✓ unified_file read there.txt  N s',
         '· limit_reached: The limit tools.max_tool_loops of this turn is reached.',
@@ -569,7 +569,7 @@ export const told: Record<string, Ending> = {
     },
     exec: {
       code: 1,
-      out: 'Not applied.\n\nWhat is left stands in .vtcode/tasks/current_blocked.md.\n',
+      out: 'Not applied.\n\nThe remaining work is in .vtcode/tasks/current_blocked.md.\n',
       err: [
         '✗ unified_file write a.txt  VT_POLICY_DENIED  N s',
         '· limit_reached: The limit tools.max_tool_loops of this turn is reached.',
@@ -629,17 +629,17 @@ export const told: Record<string, Ending> = {
     log: { outcome: 'loop_detected', turns: ['completed'], not_applied: ['unified_file a.txt VT_POLICY_DENIED'] },
     exec: {
       code: 1,
-      out: 'In circles.\n\nWhat is left stands in .vtcode/tasks/current_blocked.md.\n',
+      out: 'In circles.\n\nThe remaining work is in .vtcode/tasks/current_blocked.md.\n',
       err: [
         '✗ unified_file write a.txt  VT_POLICY_DENIED  N s',
         '✗ unified_file write a.txt  VT_POLICY_REPEATED  N s',
         '✗ unified_file write a.txt  VT_POLICY_REPEATED  N s',
         '✗ unified_file write a.txt  VT_POLICY_REPEATED  N s',
-        '· limit_reached: The last calls went in circles and were stopped.',
+        '· limit_reached: The last calls repeated in a loop and were stopped.',
         '· blocked_handoff_written: .vtcode/tasks/current_blocked.md',
         'Not applied: unified_file a.txt (VT_POLICY_DENIED)',
         'loop_detected: N requests',
-        'The last calls went in circles and were stopped.',
+        'The last calls repeated in a loop and were stopped.',
         '  Rephrase the task; `vtcode resume SES` continues.',
       ],
     },
@@ -648,7 +648,7 @@ export const told: Record<string, Ending> = {
       out: 'In circles.\n',
       err: [
         'Not applied: unified_file a.txt (VT_POLICY_DENIED)',
-        'vtcode: error: The last calls went in circles and were stopped.',
+        'vtcode: error: The last calls repeated in a loop and were stopped.',
         '  Rephrase the task; `vtcode resume SES` continues.',
       ],
     },
@@ -660,10 +660,10 @@ export const told: Record<string, Ending> = {
         '✗ unified_file write a.txt  VT_POLICY_REPEATED  N s',
         '✗ unified_file write a.txt  VT_POLICY_REPEATED  N s',
         '✗ unified_file write a.txt  VT_POLICY_REPEATED  N s',
-        '· limit_reached: The last calls went in circles and were stopped.',
+        '· limit_reached: The last calls repeated in a loop and were stopped.',
         'Not applied: unified_file a.txt (VT_POLICY_DENIED)',
         'loop_detected: N requests',
-        'The last calls went in circles and were stopped.',
+        'The last calls repeated in a loop and were stopped.',
         '  Rephrase the task; `vtcode resume SES` continues.',
       ],
     },
@@ -676,7 +676,7 @@ export const told: Record<string, Ending> = {
       out: 'It was a dark and\n',
       err: [
         'failed: N requests',
-        'VT_LLM_LENGTH: The answer of peer/m was cut at the limit of its length; what it says is not complete.',
+        'VT_LLM_LENGTH: The answer of peer/m reached its length limit and is incomplete.',
         '  Raise max_output_tokens of the provider, or ask for less at a time; `vtcode resume SES` continues.',
       ],
     },
@@ -684,7 +684,7 @@ export const told: Record<string, Ending> = {
       code: 1,
       out: 'It was a dark and\n',
       err: [
-        'vtcode: error: VT_LLM_LENGTH: The answer of peer/m was cut at the limit of its length; what it says is not complete.',
+        'vtcode: error: VT_LLM_LENGTH: The answer of peer/m reached its length limit and is incomplete.',
         '  Raise max_output_tokens of the provider, or ask for less at a time; `vtcode resume SES` continues.',
       ],
     },
@@ -693,7 +693,7 @@ export const told: Record<string, Ending> = {
       out: 'It was a dark and\n',
       err: [
         'failed: N requests',
-        'VT_LLM_LENGTH: The answer of peer/m was cut at the limit of its length; what it says is not complete.',
+        'VT_LLM_LENGTH: The answer of peer/m reached its length limit and is incomplete.',
         '  Raise max_output_tokens of the provider, or ask for less at a time; `vtcode resume SES` continues.',
       ],
     },
@@ -816,7 +816,7 @@ export const told: Record<string, Ending> = {
       err: [
         'failed: N requests',
         'VT_LLM_REQUEST: The model server answered 500: oops',
-        '  The server has a fault of its own: try again later. The session can be resumed.',
+        '  The server failed: try again later. The session can be resumed.',
       ],
     },
     ask: {
@@ -824,7 +824,7 @@ export const told: Record<string, Ending> = {
       out: '',
       err: [
         'vtcode: error: VT_LLM_REQUEST: The model server answered 500: oops',
-        '  The server has a fault of its own: try again later. The session can be resumed.',
+        '  The server failed: try again later. The session can be resumed.',
       ],
     },
     chat: {
@@ -833,7 +833,7 @@ export const told: Record<string, Ending> = {
       err: [
         'failed: N requests',
         'VT_LLM_REQUEST: The model server answered 500: oops',
-        '  The server has a fault of its own: try again later. The session can be resumed.',
+        '  The server failed: try again later. The session can be resumed.',
       ],
     },
   },
@@ -1105,7 +1105,7 @@ export const told: Record<string, Ending> = {
       code: 130,
       out: '',
       err: [
-        'vtcode: info: vtcode: unified_file waits for an approval. unified_file/write changes files, which mode ask does not do unasked.',
+        "vtcode: info: vtcode: unified_file waits for an approval. Mode ask needs approval to write 'a.txt'.",
         '✗ unified_file write a.txt  VT_POLICY_NEEDS_APPROVAL  N s',
         'Not applied: unified_file a.txt (VT_POLICY_NEEDS_APPROVAL)',
         'cancelled: N requests',

@@ -20,11 +20,11 @@ for (const name of Object.keys(process.env))
   if (name.startsWith('XDG_') || name === 'VTCODE_HOME') delete process.env[name]
 
 // Each worker would compile the program again (support/compile.mjs).
-const { takeCompiled } = createRequire(import.meta.url)('../../dist/core/loader.cjs') as {
-  takeCompiled(files: Map<string, object>): void
+const { useCompiledFiles } = createRequire(import.meta.url)('../../dist/core/loader.cjs') as {
+  useCompiledFiles(files: Map<string, object>): void
 }
 const compiled = deserialize(readFileSync(join(run, 'program'))) as [file: string, stamp: string, data: Buffer][]
-takeCompiled(new Map(compiled.map(([file, stamp, data]) => [file, { stamp, data }])))
+useCompiledFiles(new Map(compiled.map(([file, stamp, data]) => [file, { stamp, data }])))
 
 noteCodes()
 afterEach(endTest)

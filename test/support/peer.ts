@@ -5,7 +5,7 @@ import type { Fixture, FixtureOpts, JournalEntry } from '@copilotkit/aimock'
 import { tempWorkspace, type Files, type TempWorkspace } from 'vtcode/test'
 import { startMock } from './mock.js'
 import { runProcess, runProgram } from './program_run.js'
-import { sealOf } from '../../build/core/system/index.js'
+import { openSeal } from '../../build/core/system/index.js'
 
 /** One answer of the peer: text, calls, an error, and how it is sent. */
 export interface Answer {
@@ -96,7 +96,7 @@ export interface Home extends TempWorkspace {
 }
 /** The user's mark for what a session holds, as the program that runs in a home writes it. */
 export const markIn = ({ home }: Home, session: string, text: string): string =>
-  sealOf(join(home, '.vtcode'), '').userMark('session', session, text)
+  openSeal(join(home, '.vtcode'), '').userMark('session', session, text)
 
 /** A workspace and a home whose settings name the peer. */
 export async function home(

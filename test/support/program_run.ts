@@ -146,7 +146,7 @@ async function runWith(
   RunClass ??= (load(join(dist, 'program_run.cjs')) as { ProgramRun: new (host: object) => Program }).ProgramRun
   const restore = enter(cwd, env)
   try {
-    return await new RunClass({ ...host, env: { ...env }, interrupts: () => {}, front: undefined }).run(argv)
+    return await new RunClass({ ...host, env: { ...env }, onInterrupt: () => {}, front: undefined }).run(argv)
   } finally {
     restore()
   }

@@ -1,10 +1,10 @@
-import { homeOf } from '../../build/core/system/index.js'
+import { resolveHome } from '../../build/core/system/index.js'
 import { openWorkspace } from '../../build/core/workspace/index.js'
 import type { TempWorkspace } from 'vtcode/test'
 
 /** Names and lines as this program writes them below `.vtcode/` in a workspace of this user. */
 export function sealedIn({ root, home }: Pick<TempWorkspace, 'root' | 'home'>) {
-  const workspace = openWorkspace(root, { home: homeOf({ home, env: {} }) })
+  const workspace = openWorkspace(root, { home: resolveHome({ home, env: {} }) })
   const { seal } = workspace
   workspace.close()
   return {

@@ -1,13 +1,13 @@
 import type { Context } from '../../../core/index.js'
-import { openSpool, SpoolCleaner, type Spool } from '../../lib/state/index.js'
+import { openSpool, SpoolRedactor, type SpoolFile } from '../../lib/state/index.js'
 
-const largestSpool = 64 * 1024 * 1024
+const MAX_SPOOL_BYTES = 64 * 1024 * 1024
 
-/** One stream of a program: its beginning in memory, and from the limit on the whole of it in a spool file. */
+/** One stream of a program: its start in memory, and the whole in a spool file once it exceeds the limit. */
 export class Capture {
   private readonly chunks: Buffer[] = []
   private bytes = 0
-  private spool: Promise<Spool> | undefined
+  private spool: Promise<SpoolFile> | undefined
   path: string | undefined
 
   constructor(
@@ -20,14 +20,14 @@ export class Capture {
     const before = this.bytes
     this.bytes += chunk.length
     if (before < this.limit) this.chunks.push(chunk.subarray(0, this.limit - before))
-    if (this.bytes > this.limit && before < largestSpool) await this.keep(chunk, before)
+    if (this.bytes > this.limit && before < MAX_SPOOL_BYTES) await this.writeSpool(chunk, before)
   }
 
-  private async keep(chunk: Buffer, before: number): Promise<void> {
+  private async writeSpool(chunk: Buffer, before: number): Promise<void> {
     const first = this.spool === undefined
     const spool = await (this.spool ??= openSpool(this.context, this.label))
     this.path = spool.path
-    // What was in memory only goes in front; of the chunk that crossed the limit the rest follows.
+    // The spool file begins with the bytes in memory; then follows the part of the chunk beyond the limit.
     if (first) await spool.write(Buffer.concat(this.chunks))
     await spool.write(first ? chunk.subarray(Math.max(0, this.limit - before)) : chunk)
   }
@@ -39,7 +39,7 @@ export class Capture {
   async close(): Promise<void> {
     const spool = await this.spool
     if (!spool) return
-    await new SpoolCleaner(spool, this.context).clean()
+    await new SpoolRedactor(spool, this.context).redact()
     await spool.close()
   }
 }

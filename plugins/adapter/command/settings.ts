@@ -1,6 +1,6 @@
 import { VtError, type Manifest } from '../../../core/index.js'
 
-/** How a command tool runs beside its argv. */
+/** The settings of a command tool. */
 export interface CommandSettings {
   stdin?: { name: string; json: boolean }
   cwd: 'workspace' | 'plugin' | 'data' | { input: string }
@@ -12,8 +12,8 @@ export interface CommandSettings {
   max_output_bytes: number
 }
 
-/** The fields of a manifest with their defaults; their form is the manifest schema's business. */
-export function commandSettings(manifest: Manifest): CommandSettings {
+/** Returns the fields of a manifest with their defaults; the manifest schema has checked their form. */
+export function parseCommandSettings(manifest: Manifest): CommandSettings {
   const { stdin, exit, select } = manifest as {
     stdin?: string | { json: string }
     exit?: Partial<CommandSettings['exit']>
@@ -27,13 +27,16 @@ export function commandSettings(manifest: Manifest): CommandSettings {
     exit: { ok: [0], empty: [], map: {}, ...exit },
     max_output_bytes: (manifest.max_output_bytes as number | undefined) ?? 1024 * 1024,
     ...(stdin !== undefined && {
-      stdin: typeof stdin === 'string' ? { name: referenced(stdin), json: false } : { name: stdin.json, json: true },
+      stdin:
+        typeof stdin === 'string'
+          ? { name: parseStdinReference(stdin), json: false }
+          : { name: stdin.json, json: true },
     }),
     ...(select !== undefined && { select }),
   }
 }
 
-function referenced(stdin: string): string {
+function parseStdinReference(stdin: string): string {
   const [, name] = /^\{(\w[\w-]*)\}$/.exec(stdin) ?? []
   if (name) return name
   const message = `stdin ${JSON.stringify(stdin)} is not a single reference such as "{text}".`

@@ -9,7 +9,7 @@ type Element =
   | { kind: 'each'; path: string; args: Element[] }
   | { kind: 'json'; path: string }
 
-/** An argv template: no shell, ever, and one element never becomes two arguments except for `{a...}` and `each`. */
+/** An argv template, never run by a shell. One element stays one argument, except for `{a...}` and `each`. */
 export interface ArgvTemplate {
   /** The program, as written. */
   program: string
@@ -24,23 +24,26 @@ export interface TemplateValues {
 }
 interface Scope extends TemplateValues {
   item?: unknown
-  /** Inside an `if` an absent value leaves its element out. */
+  /** Inside an `if`, an absent value omits its element. */
   optional?: boolean
 }
 
-const maxArgument = 128 * 1024
-const maxTotal = 1024 * 1024
+const MAX_ARGUMENT_BYTES = 128 * 1024
+const MAX_TOTAL_BYTES = 1024 * 1024
 
-/** Reads `run` once. Throws VT_MANIFEST_INVALID; `render` throws VT_COMMAND_ARGUMENT. */
+/** Parses `run`. Throws VT_MANIFEST_INVALID; `render` throws VT_COMMAND_ARGUMENT. */
 export function parseTemplate(run: readonly unknown[], schema: Schema, allowDash: readonly string[]): ArgvTemplate {
   const [first, ...rest] = run
-  if (typeof first !== 'string' || parseReference(first, refuseElement).some((piece) => piece.kind !== 'literal')) {
-    throw invalid('The first element of run is the program and holds no references.')
+  if (
+    typeof first !== 'string' ||
+    parseReference(first, createElementError).some((piece) => piece.kind !== 'literal')
+  ) {
+    throw createManifestError('The first element of run must be the program, without references.')
   }
   const elements = rest.map((element) => parseElement(element, schema, false))
   refuseCode([first, ...rest])
   return {
-    program: parseReference(first, refuseElement)
+    program: parseReference(first, createElementError)
       .map((piece) => (piece.kind === 'literal' ? piece.text : ''))
       .join(''),
     render: (values) => {
@@ -48,30 +51,36 @@ export function parseTemplate(run: readonly unknown[], schema: Schema, allowDash
       const argv = elements.flatMap((element) => {
         const args = renderElement(element, values, (name, text) => {
           if (guarded || !text.startsWith('-') || allowDash.includes(name) || isChoice(schema, name)) return text
-          if (property(schema, name)?.format === 'workspace-path') return `./${text}`
-          throw argument(name, `begins with '-' and could be taken for an option: ${JSON.stringify(text.slice(0, 80))}`)
+          if (findProperty(schema, name)?.format === 'workspace-path') return `./${text}`
+          throw createArgumentError(
+            name,
+            `begins with '-' and could be read as an option: ${JSON.stringify(text.slice(0, 80))}`,
+          )
         })
         if (element.kind === 'text' && element.source === '--') guarded = true
         return args
       })
       const total = argv.reduce((sum, arg) => sum + Buffer.byteLength(arg) + 1, 0)
-      if (total > maxTotal)
-        throw argument('run', `is ${total} bytes of arguments; at most ${maxTotal} are passed. Use stdin`)
+      if (total > MAX_TOTAL_BYTES)
+        throw createArgumentError(
+          'run',
+          `makes ${total} bytes of arguments; at most ${MAX_TOTAL_BYTES} are allowed. Use stdin`,
+        )
       return argv
     },
   }
 }
 
 function parseElement(element: unknown, schema: Schema, inEach: boolean): Element {
-  const known = (path: string): string => declared(path, schema, inEach)
+  const requirePath = (path: string): string => requireDeclared(path, schema, inEach)
   const inner = (list: unknown, each: boolean): Element[] => {
-    if (!Array.isArray(list)) throw refuseElement(JSON.stringify(element))
+    if (!Array.isArray(list)) throw createElementError(JSON.stringify(element))
     return list.map((one) => parseElement(one, schema, each))
   }
   if (typeof element === 'string') {
-    const pieces = parseReference(element, refuseElement)
-    for (const piece of pieces) if (piece.kind === 'value' || piece.kind === 'spread') known(piece.path)
-    if (pieces.some((piece) => piece.kind === 'spread') && pieces.length > 1) throw refuseElement(element)
+    const pieces = parseReference(element, createElementError)
+    for (const piece of pieces) if (piece.kind === 'value' || piece.kind === 'spread') requirePath(piece.path)
+    if (pieces.some((piece) => piece.kind === 'spread') && pieces.length > 1) throw createElementError(element)
     return { kind: 'text', source: element, pieces }
   }
   const keys = element !== null && typeof element === 'object' ? Object.keys(element).sort().join() : ''
@@ -79,14 +88,14 @@ function parseElement(element: unknown, schema: Schema, inEach: boolean): Elemen
   if (keys === 'if,then' || keys === 'else,if,then') {
     return {
       kind: 'if',
-      path: known(parts.if),
+      path: requirePath(parts.if),
       then: inner(parts.then, inEach),
       otherwise: inner(parts.else ?? [], inEach),
     }
   }
-  if (keys === 'args,each') return { kind: 'each', path: known(parts.each), args: inner(parts.args, true) }
-  if (keys === 'json') return { kind: 'json', path: known(parts.json) }
-  throw refuseElement(JSON.stringify(element))
+  if (keys === 'args,each') return { kind: 'each', path: requirePath(parts.each), args: inner(parts.args, true) }
+  if (keys === 'json') return { kind: 'json', path: requirePath(parts.json) }
+  throw createElementError(JSON.stringify(element))
 }
 
 type Guard = (name: string, text: string) => string
@@ -94,8 +103,8 @@ type Guard = (name: string, text: string) => string
 function renderElement(element: Element, scope: Scope, guard: Guard): string[] {
   if (element.kind === 'json') {
     const value = lookUp(element.path, scope)
-    if (value === undefined) return absent(element.path, scope)
-    return [checked(element.path, JSON.stringify(value))]
+    if (value === undefined) return omitOrThrow(element.path, scope)
+    return [validateArgument(element.path, JSON.stringify(value))]
   }
   if (element.kind === 'if') {
     const value = lookUp(element.path, scope)
@@ -103,114 +112,118 @@ function renderElement(element: Element, scope: Scope, guard: Guard): string[] {
     return chosen.flatMap((inner) => renderElement(inner, { ...scope, optional: true }, guard))
   }
   if (element.kind === 'each') {
-    return items(element.path, scope).flatMap((item) =>
+    return readItems(element.path, scope).flatMap((item) =>
       element.args.flatMap((inner) => renderElement(inner, { ...scope, item }, guard)),
     )
   }
   const [only] = element.pieces
-  if (only?.kind === 'spread') return items(only.path, scope).map((item) => guard(only.path, scalar(only.path, item)))
+  if (only?.kind === 'spread')
+    return readItems(only.path, scope).map((item) => guard(only.path, toArgument(only.path, item)))
   let text = ''
   for (const piece of element.pieces) {
     if (piece.kind === 'literal') text += piece.text
-    else if (piece.kind === 'special') text += special(piece.name, scope)
+    else if (piece.kind === 'special') text += resolveSpecial(piece.name, scope)
     else {
       const value = lookUp(piece.path, scope)
-      if (value === undefined) return absent(piece.path, scope)
-      // Only what stands first can turn an argument into an option.
-      text += text === '' ? guard(piece.path, scalar(piece.path, value)) : scalar(piece.path, value)
+      if (value === undefined) return omitOrThrow(piece.path, scope)
+      // Only the start of an argument can turn it into an option.
+      text += text === '' ? guard(piece.path, toArgument(piece.path, value)) : toArgument(piece.path, value)
     }
   }
-  return [checked(element.source, text)]
+  return [validateArgument(element.source, text)]
 }
 
-function absent(path: string, scope: Scope): string[] {
+function omitOrThrow(path: string, scope: Scope): string[] {
   if (scope.optional) return []
-  throw argument(path, 'is absent')
+  throw createArgumentError(path, 'is absent')
 }
 
-function items(path: string, scope: Scope): unknown[] {
+function readItems(path: string, scope: Scope): unknown[] {
   const list = lookUp(path, scope) ?? []
-  if (!Array.isArray(list)) throw argument(path, 'is not an array')
+  if (!Array.isArray(list)) throw createArgumentError(path, 'is not an array')
   return list as unknown[]
 }
 
-function scalar(path: string, value: unknown): string {
+function toArgument(path: string, value: unknown): string {
   if (!['string', 'number', 'boolean'].includes(typeof value))
-    throw argument(path, 'is not a string, number or boolean')
-  return checked(path, toText(value))
+    throw createArgumentError(path, 'is not a string, number or boolean')
+  return validateArgument(path, toText(value))
 }
 
-function checked(path: string, text: string): string {
-  if (text.includes('\0')) throw argument(path, 'holds a NUL character')
-  if (/\p{Surrogate}/u.test(text)) throw argument(path, 'holds half a surrogate pair')
-  if (Buffer.byteLength(text) > maxArgument) throw argument(path, `is longer than ${maxArgument} bytes. Use stdin`)
+function validateArgument(path: string, text: string): string {
+  if (text.includes('\0')) throw createArgumentError(path, 'holds a NUL character')
+  if (/\p{Surrogate}/u.test(text)) throw createArgumentError(path, 'holds half a surrogate pair')
+  if (Buffer.byteLength(text) > MAX_ARGUMENT_BYTES)
+    throw createArgumentError(path, `is longer than ${MAX_ARGUMENT_BYTES} bytes. Use stdin`)
   return text
 }
 
 function lookUp(path: string, { input, item }: Scope): unknown {
   const [head = '', ...rest] = path.split('.')
-  let value: unknown = head === 'item' && item !== undefined ? item : own(input, head)
-  for (const name of rest) value = own(value, name)
+  let value: unknown = head === 'item' && item !== undefined ? item : readOwn(input, head)
+  for (const name of rest) value = readOwn(value, name)
   return value
 }
 
-const own = (value: unknown, name: string): unknown =>
+const readOwn = (value: unknown, name: string): unknown =>
   value !== null && typeof value === 'object' && Object.hasOwn(value, name) ? (value as JsonObject)[name] : undefined
 
-function special(name: string, scope: Scope): string {
+function resolveSpecial(name: string, scope: Scope): string {
   if (name === 'workspace' || name === 'plugin_root' || name === 'plugin_data') return scope[name]
-  return scalar(name, own(scope.options, name.slice('option.'.length)))
+  return toArgument(name, readOwn(scope.options, name.slice('option.'.length)))
 }
 
-function property(schema: Schema, path: string): Schema | undefined {
+function findProperty(schema: Schema, path: string): Schema | undefined {
   let found: Schema | undefined = schema
-  for (const name of path.split('.')) found = own(found?.properties, name) as Schema | undefined
+  for (const name of path.split('.')) found = readOwn(found?.properties, name) as Schema | undefined
   return found?.items ? (found.items as Schema) : found
 }
 
 const isChoice = (schema: Schema, path: string): boolean => {
-  const found = property(schema, path)
+  const found = findProperty(schema, path)
   return found?.enum !== undefined || found?.const !== undefined
 }
 
-function declared(path: unknown, schema: Schema, inEach: boolean): string {
-  if (typeof path === 'string' && ((inEach && path.split('.')[0] === 'item') || property(schema, path))) return path
-  throw invalid(`run refers to {${toText(path)}}, which the input does not declare.`)
+function requireDeclared(path: unknown, schema: Schema, inEach: boolean): string {
+  if (typeof path === 'string' && ((inEach && path.split('.')[0] === 'item') || findProperty(schema, path))) return path
+  throw createManifestError(`run refers to {${toText(path)}}, which the input does not declare.`)
 }
 
-const interpreter =
-  /^(sh|bash|dash|zsh|fish|ksh|cmd|powershell|pwsh|python[\d.]*|node|deno|bun|perl|ruby|php|awk|gawk|mawk|osascript)(\.exe)?$/
-const codeFlag = /^(-[a-zA-Z]*[ce]|--eval|--command|-Command|\/c)$/
+const INTERPRETER = new RegExp(
+  '^(sh|bash|dash|zsh|fish|ksh|cmd|powershell|pwsh' +
+    '|python[\\d.]*|node|deno|bun|perl|ruby|php|awk|gawk|mawk|osascript)(\\.exe)?$',
+)
+const CODE_FLAG = /^(-[a-zA-Z]*[ce]|--eval|--command|-Command|\/c)$/
 
-// A value there would be a program: quoting cannot help, since it is code and not text.
+// Quoting cannot help here: the value would be code, not text.
 function refuseCode(run: unknown[]): void {
   run.forEach((element, index) => {
     const source = JSON.stringify(element)
     const words = run.slice(0, index).filter((word) => typeof word === 'string')
-    if (!/\{[^{]/.test(source.replaceAll('{{', '')) || !words.some((word) => interpreter.test(word.split('/').at(-1)!)))
+    if (!/\{[^{]/.test(source.replaceAll('{{', '')) || !words.some((word) => INTERPRETER.test(word.split('/').at(-1)!)))
       return
     const before = words.at(-1)!
     const inside = typeof element === 'string' && /^(--eval|--command|-e|-c)/.test(element)
-    if (codeFlag.test(before) || inside)
-      throw invalid(`The element ${source} of run would put a value into the code of an interpreter.`)
+    if (CODE_FLAG.test(before) || inside)
+      throw createManifestError(`The element ${source} of run puts a value into the code of an interpreter.`)
   })
 }
 
-const invalid = (message: string): VtError =>
+const createManifestError = (message: string): VtError =>
   new VtError({
     code: 'VT_MANIFEST_INVALID',
     message,
-    hint: 'Fix `run` of the manifest; values belong into single arguments.',
+    hint: 'Fix `run` of the manifest: put each value into an argument of its own.',
     retryable: false,
   })
 
-const refuseElement = (source: string): VtError => invalid(`${source} is not an element of run.`)
+const createElementError = (source: string): VtError => createManifestError(`${source} is not a valid element of run.`)
 
-const argument = (name: string, what: string): VtError =>
+const createArgumentError = (name: string, what: string): VtError =>
   new VtError({
     code: 'VT_COMMAND_ARGUMENT',
     message: `The value of '${name}' ${what}.`,
-    hint: 'Give another value; it is passed as one argument and never read by a shell.',
+    hint: 'Give another value; the program gets it as one argument, without a shell.',
     retryable: false,
     details: { field: name },
   })

@@ -1,7 +1,7 @@
 import { VtError, type Contribution } from '../../../core/index.js'
-import { hostOf } from '../../lib/net/index.js'
+import { toHost } from '../../lib/net/index.js'
 
-/** `http` of a manifest with its defaults; its form is the manifest schema's business. */
+/** The `http` field of a manifest with its defaults; the manifest schema has checked its form. */
 export interface HttpSettings {
   method: string
   url: string
@@ -25,17 +25,18 @@ export interface HttpSettings {
   network: { private?: boolean; http?: boolean }
 }
 
-// They frame the message; one of our own would let a value begin another request.
-const framing = /^(?:host|content-length|transfer-encoding|connection)$/i
+// Headers that frame the message: a value in one could start another request.
+const FRAMING_HEADERS = /^(?:host|content-length|transfer-encoding|connection)$/i
 
-/** Throws VT_MANIFEST_INVALID. */
-export function httpSettings({ manifest, layer }: Contribution): HttpSettings {
+/** Reads `http` of a manifest. Throws VT_MANIFEST_INVALID. */
+export function parseHttpSettings({ manifest, layer }: Contribution): HttpSettings {
   const declared = manifest.http as Partial<HttpSettings> & { url: string }
   const wrong = Object.keys(declared.headers ?? {}).find(
-    (name) => framing.test(name) || !/^[\w!#$%&'*+.^`|~-]+$/.test(name),
+    (name) => FRAMING_HEADERS.test(name) || !/^[\w!#$%&'*+.^`|~-]+$/.test(name),
   )
-  if (wrong !== undefined) throw invalidHttp(`http.headers may not hold ${JSON.stringify(wrong)}.`)
-  if (declared.network && layer === 'workspace') throw invalidHttp('http.network counts in your own manifests only.')
+  if (wrong !== undefined) throw createManifestError(`http.headers may not hold ${JSON.stringify(wrong)}.`)
+  if (declared.network && layer === 'workspace')
+    throw createManifestError('Only your own manifests may set http.network.')
   return {
     ...declared,
     method: declared.method ?? 'GET',
@@ -50,9 +51,12 @@ export function httpSettings({ manifest, layer }: Contribution): HttpSettings {
   }
 }
 
-/** Plain http can be read by everybody on the way; only this machine, or a manifest of the user's own that allows it, may use it. */
+/**
+ * Returns whether a URL may be requested. Plain http can be read in transit, so it needs this machine or `network.http`
+ * of a user's manifest.
+ */
 export const isSafe = (url: URL, { network }: Pick<HttpSettings, 'network'>): boolean =>
-  url.protocol !== 'http:' || network.http === true || /^(?:localhost|127(?:\.\d+){3}|::1)$/.test(hostOf(url))
+  url.protocol !== 'http:' || network.http === true || /^(?:localhost|127(?:\.\d+){3}|::1)$/.test(toHost(url))
 
-export const invalidHttp = (message: string): VtError =>
+export const createManifestError = (message: string): VtError =>
   new VtError({ code: 'VT_MANIFEST_INVALID', message, hint: 'Fix `http` of the manifest.', retryable: false })

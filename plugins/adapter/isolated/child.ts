@@ -1,16 +1,16 @@
 import { Socket } from 'node:net'
-import { plainAnswer } from '../../../core/shapes/index.js'
+import { copyAnswer } from '../../../core/shapes/index.js'
 import { toText } from '../../../core/text/index.js'
 import type { Problem } from '../../../core/index.js'
-import { importForeign } from '../../../core/trust/index.js'
-import { closeSessions, remoteContext, type Described, type Link } from './context.js'
-import { frames, type Frame } from './frames.js'
+import { importPluginModule } from '../../../core/trust/index.js'
+import { closeSessions, createContextLink, type ContextData, type ContextLink } from './context.js'
+import { openFramePipe, type Frame } from './frames.js'
 
 const pipe = new Socket({ fd: 3 })
 const modules = new Map<string, Record<string, unknown>>()
-const running = new Map<number, Link>()
+const running = new Map<number, ContextLink>()
 
-const { send } = frames(
+const { send } = openFramePipe(
   pipe,
   (frame) => void take(frame),
   () => process.exit(1),
@@ -38,7 +38,7 @@ async function act(frame: Frame, number: number): Promise<object> {
 }
 
 async function load(file: string): Promise<{ complete: boolean }> {
-  const module = (await importForeign(file, { alone: true }).catch((error: unknown) => {
+  const module = (await importPluginModule(file, { alone: true }).catch((error: unknown) => {
     throw new Error(`throws on import: ${toText(error instanceof Error ? error.message : error).split('\n')[0]}`)
   })) as Record<string, unknown>
   const main = module['default']
@@ -53,13 +53,18 @@ async function call(
   number: number,
 ): Promise<{ value?: unknown; none?: boolean }> {
   const main = modules.get(toText(file))![toText(name)] as (...args: unknown[]) => unknown
-  const link: Link = remoteContext(context as Described | undefined, (frame) => send({ ...frame, n: number }))
+  const link: ContextLink = createContextLink(context as ContextData | undefined, (frame) =>
+    send({ ...frame, n: number }),
+  )
   running.set(number, link)
   const value = await main(...(args as unknown[]), ...(context ? [link.context] : []))
-  return value === undefined ? { none: true } : { value: plainAnswer(toText(id), value) }
+  return value === undefined ? { none: true } : { value: copyAnswer(toText(id), value) }
 }
 
-/** An error as data. One that cannot be looked at, or has details that no message can hold, fails its own call all the same. */
+/**
+ * Converts an error to data. An unreadable error, or one with details that no message can hold, still fails its own
+ * call.
+ */
 function plainError(error: unknown): object {
   try {
     const {
@@ -83,10 +88,10 @@ function plainError(error: unknown): object {
 
 function plainProblem(known: Problem): Problem {
   try {
-    return plainAnswer('', known)
+    return copyAnswer('', known)
   } catch {
     const { details: _, ...rest } = known
-    return plainAnswer('', rest)
+    return copyAnswer('', rest)
   }
 }
 

@@ -3,7 +3,7 @@ import { toText } from '../../../core/text/index.js'
 import type { Frame } from './frames.js'
 
 /** The part of a context that is data. */
-export interface Described {
+export interface ContextData {
   plugin: object
   settings: object
   slot: object
@@ -14,35 +14,47 @@ export interface Described {
   conversation: boolean
   client?: object
 }
-/** A context with the functions that send its methods' requests to the program. */
-export interface Link {
+/** A context, and the function that takes the answers for it. */
+export interface ContextLink {
   context: object
   take(frame: Frame): void
 }
 
-/** How much one call may ask of the program at once. */
-export const mostAsks = 32
+/** Requests of one call that may be open at once. */
+export const MAX_REQUESTS = 32
 
-interface Kept {
+interface SessionState {
   state: Map<string, unknown>
   closing: (() => unknown)[]
 }
-const sessions = new Map<string, Kept>()
-const asked = ['normalize', 'stat', 'read', 'readText', 'listNames', 'measure', 'write', 'remove', 'rename', 'copy']
+const sessions = new Map<string, SessionState>()
+const REQUESTED_METHODS = [
+  'normalize',
+  'stat',
+  'read',
+  'readText',
+  'listNames',
+  'measure',
+  'write',
+  'remove',
+  'rename',
+  'copy',
+]
 
 /**
- * The context of a handler in a process of its own. Every method that touches files, tools or people is a request to the program and returns a
- * promise, `normalize` and the methods of `host` too; the state of a session lives as long as this process. A handle has no `fd`, no `ref` and no
- * methods that return other handles; `createFileOpener()` opens each file by itself.
+ * Creates the context of a handler in a process of its own. Methods that touch files, tools or people send a request to
+ * the program and return a promise, also `normalize` and the methods of `host`. The state of a session lasts as long as
+ * this process. A handle has no `fd`, no `ref` and no methods that return other handles; `files()` opens each file by
+ * itself.
  */
-export function remoteContext(described: Described | undefined, send: (frame: Frame) => void): Link {
+export function createContextLink(described: ContextData | undefined, send: (frame: Frame) => void): ContextLink {
   const abort = new AbortController()
   const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
   const queued: (() => void)[] = []
   let numbers = 0
-  // The program ends who asks for more at once than it answers.
+  // The program ends a process that exceeds MAX_REQUESTS.
   const next = (): void => {
-    while (waiting.size < mostAsks && queued.length > 0) queued.shift()!()
+    while (waiting.size < MAX_REQUESTS && queued.length > 0) queued.shift()!()
   }
   const ask = (method: string, ...args: unknown[]): Promise<unknown> =>
     new Promise((resolve, reject) => {
@@ -52,7 +64,7 @@ export function remoteContext(described: Described | undefined, send: (frame: Fr
         try {
           send({ t: 'ask', k, method, args })
         } catch (error) {
-          // What no message can hold fails the one who asks, and keeps nobody else waiting.
+          // A value that no message can hold fails its own request only.
           waiting.delete(k)
           reject(error instanceof Error ? error : new Error(toText(error)))
         }
@@ -60,13 +72,13 @@ export function remoteContext(described: Described | undefined, send: (frame: Fr
       next()
     })
   return {
-    context: described ? make(described, abort.signal, ask, send) : {},
+    context: described ? createRemoteContext(described, abort.signal, ask, send) : {},
     take({ t, k, value, error }) {
       if (t === 'abort') return abort.abort()
       const one = waiting.get(Number(k))
       waiting.delete(Number(k))
       next()
-      if (error) one?.reject(failure(error as { message: string; problem?: { code: string } }))
+      if (error) one?.reject(toError(error as { message: string; problem?: { code: string } }))
       else one?.resolve(value)
     },
   }
@@ -74,8 +86,8 @@ export function remoteContext(described: Described | undefined, send: (frame: Fr
 
 type Ask = (method: string, ...args: unknown[]) => Promise<unknown>
 
-function make(
-  { plugin, settings, slot, session, workspace, asks, conversation, client }: Described,
+function createRemoteContext(
+  { plugin, settings, slot, session, workspace, asks, conversation, client }: ContextData,
   signal: AbortSignal,
   ask: Ask,
   send: (frame: Frame) => void,
@@ -88,12 +100,12 @@ function make(
     return prepared
   }
   const files = Object.fromEntries(
-    asked.map((name) => [name, (...args: unknown[]) => ask(`workspace.${name}`, ...args)]),
+    REQUESTED_METHODS.map((name) => [name, (...args: unknown[]) => ask(`workspace.${name}`, ...args)]),
   )
   const opened = Object.fromEntries(
     ['open', 'openFile', 'openDirectory'].map((name) => [
       name,
-      async (path: string) => handle((await ask(`workspace.${name}`, path)) as Opened, ask),
+      async (path: string) => createHandle((await ask(`workspace.${name}`, path)) as Opened, ask),
     ]),
   )
   return {
@@ -109,8 +121,8 @@ function make(
     },
     session: {
       id: session,
-      state: (key: string, begin: () => unknown) => stateOf(session, key, begin),
-      onClose: (run: () => unknown) => void keptOf(session).closing.push(run),
+      state: (key: string, begin: () => unknown) => getState(session, key, begin),
+      onClose: (run: () => unknown) => void getSession(session).closing.push(run),
     },
     host: {
       slots: () => ask('host.slots'),
@@ -132,7 +144,7 @@ function make(
       ask('call', ...((typeof call === 'object' && calls.get(call)) || [call]), ...rest),
     progress: (update: unknown) => send({ t: 'progress', update }),
     log(level: string, message: string) {
-      // Logs are sent no more often than the program reads them; more would only fill the pipe.
+      // Logs are limited to one per 10 ms: the program drops the rest.
       if (Date.now() - reports < 10) return
       reports = Date.now()
       send({ t: 'log', level, message: toText(message).slice(0, 2_000) })
@@ -149,7 +161,7 @@ interface Opened {
   stat: object
 }
 
-function handle({ id, ...about }: Opened, ask: Ask): object {
+function createHandle({ id, ...about }: Opened, ask: Ask): object {
   const close = async (): Promise<void> => void (await ask('handle.close', id))
   return {
     ...about,
@@ -159,19 +171,19 @@ function handle({ id, ...about }: Opened, ask: Ask): object {
   }
 }
 
-function keptOf(session: string): Kept {
+function getSession(session: string): SessionState {
   const kept = sessions.get(session) ?? { state: new Map<string, unknown>(), closing: [] }
   sessions.set(session, kept)
   return kept
 }
 
-function stateOf(session: string, key: string, begin: () => unknown): unknown {
-  const { state } = keptOf(session)
+function getState(session: string, key: string, begin: () => unknown): unknown {
+  const { state } = getSession(session)
   if (!state.has(key)) state.set(key, begin())
   return state.get(key)
 }
 
-/** Runs the closing functions of these sessions, or of all sessions, and forgets their state. */
+/** Runs the closing functions of these or of all sessions and drops their state. */
 export async function closeSessions(ids: Iterable<string> = [...sessions.keys()]): Promise<void> {
   const closing = [...ids].flatMap((id) => {
     const kept = sessions.get(id)
@@ -181,7 +193,7 @@ export async function closeSessions(ids: Iterable<string> = [...sessions.keys()]
   await Promise.allSettled(closing.map(async (run) => run()))
 }
 
-/** An error of the program has the same form here as there: plugins read its `code`. */
-function failure({ message, problem }: { message: string; problem?: { code: string } }): Error {
+/** Converts an error of the program; plugins read its `code`. */
+function toError({ message, problem }: { message: string; problem?: { code: string } }): Error {
   return Object.assign(new Error(message), problem && { name: problem.code, code: problem.code, problem })
 }

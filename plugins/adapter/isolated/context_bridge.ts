@@ -12,21 +12,21 @@ import {
   type Progress,
 } from '../../../core/index.js'
 
-/** Calls of other tools that run at once. */
-const CALLS = 8
+/** Calls of other tools that may run at once. */
+const MAX_CONCURRENT_CALLS = 8
 
-/** Resources that are said to have changed within a second. */
-const CHANGES = 100
+/** Change reports per second; more are dropped. */
+const MAX_CHANGES_PER_SECOND = 100
 
 const levels = ['debug', 'info', 'warn', 'error'] as const
 
-/** One call under way in a plugin's process, and its open handles. */
+/** One active call in the process of a plugin, with its open handles. */
 export class ContextBridge {
   private readonly handles = new Map<number, Handle>()
   private last = 0
-  private readonly gate = new Semaphore(CALLS)
+  private readonly gate = new Semaphore(MAX_CONCURRENT_CALLS)
   private changes = { second: 0, count: 0 }
-  /** What the plugin asked in this call and was not answered yet. */
+  /** Requests of the plugin in this call that have no answer yet. */
   asks = 0
   constructor(
     private readonly contribution: Contribution,
@@ -34,10 +34,10 @@ export class ContextBridge {
     private readonly context: Context,
   ) {}
 
-  /** Answers the known requests of a plugin, and no other; each path goes through the workspace. */
+  /** Answers the known requests of a plugin and no other. Each path goes through the workspace. */
   async answer(method: string, args: unknown[]): Promise<unknown> {
     const answer = Object.hasOwn(this.answers, method) ? this.answers[method]! : undefined
-    return answer ? answer(...args) : this.converse(method, (args[0] ?? {}) as JsonObject)
+    return answer ? answer(...args) : this.callConversation(method, (args[0] ?? {}) as JsonObject)
   }
 
   private readonly answers: Record<string, (...args: any[]) => unknown> = {
@@ -67,7 +67,7 @@ export class ContextBridge {
   }
 
   /** Calls an action of the conversation. */
-  private converse(method: string, input: JsonObject): Promise<unknown> {
+  private callConversation(method: string, input: JsonObject): Promise<unknown> {
     const [room, service = '', action = ''] = method.split('.')
     const actions =
       room === 'conversation' && Object.hasOwn(CONVERSATION_ACTIONS, service)
@@ -76,13 +76,13 @@ export class ContextBridge {
     if (!actions || !Object.hasOwn(actions, action))
       throw problem('VT_CALL_FAILED', {
         plugin: this.contribution.id,
-        reason: `${method} is not to be had in the process of a plugin`,
+        reason: `${method} is not available in the process of a plugin`,
       })
     return (actions as unknown as Record<string, (input: JsonObject) => Promise<unknown>>)[action]!(input)
   }
 
-  /** Other tools run side by side, but not as many as the plugin likes. */
-  async slowly<T>(work: () => Promise<T>): Promise<T> {
+  /** Limits how many slow requests run at once. */
+  async runLimited<T>(work: () => Promise<T>): Promise<T> {
     await this.gate.enter()
     try {
       return await work()
@@ -91,7 +91,7 @@ export class ContextBridge {
     }
   }
 
-  /** Limits how often a plugin logs. */
+  /** Passes on a log line, at most one per 10 ms. */
   log(level: string, message: string): void {
     const now = Date.now()
     if (now - this.last < 10) return
@@ -103,10 +103,10 @@ export class ContextBridge {
     this.context.progress(update)
   }
 
-  changed(uri: string): void {
+  reportChange(uri: string): void {
     const second = Math.floor(Date.now() / 1000)
     if (second !== this.changes.second) this.changes = { second, count: 0 }
-    if (++this.changes.count > CHANGES) return
+    if (++this.changes.count > MAX_CHANGES_PER_SECOND) return
     this.context.changed(uri)
   }
 
@@ -118,7 +118,7 @@ export class ContextBridge {
     const handle = await this.context.workspace[method](path)
     if (this.handles.size >= 64) {
       await handle.close()
-      throw problem('VT_CALL_FAILED', { plugin: this.contribution.id, reason: 'it holds 64 files open' })
+      throw problem('VT_CALL_FAILED', { plugin: this.contribution.id, reason: 'it has 64 files open already' })
     }
     this.handles.set(handle.fd, handle)
     const { fd: id, kind, resolved, stat } = handle

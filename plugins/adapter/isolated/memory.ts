@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 
-/** MiB of memory that a process and all it started hold; 0 where the system does not tell. */
+/** Returns the MiB of memory of a process and its children; 0 where the system does not report it. */
 export async function residentMb(pid: number | undefined): Promise<number> {
   const [statm, children] = await Promise.all([read(`/proc/${pid}/statm`), read(`/proc/${pid}/task/${pid}/children`)])
   const own = (Number(statm.split(' ')[1] ?? 0) * 4096) / 1_048_576

@@ -5,13 +5,13 @@ import { VtError, type Context, type Contribution, type AdapterContext, type Pro
 export const isContext = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'workspace' in value && 'signal' in value
 
-/** The data of a context; the process requests everything else. */
-export const described = (
+/** Returns the data of a context; the process requests the rest. */
+export const toContextData = (
   { plugin, settings, slot, session, ask, conversation, client }: Context,
   { root }: Contribution,
   { workspace }: AdapterContext,
 ): object => ({
-  // Its files are those that it was loaded with.
+  // A plugin keeps the files with which it was loaded.
   plugin: { ...plugin, root },
   settings,
   slot,
@@ -22,13 +22,13 @@ export const described = (
   ...(client && { client: { capabilities: client.capabilities, state: client.state } }),
 })
 
-/** An error with a code that a module threw in its process: its words, not ours. */
-export class ThrownThere extends VtError {}
+/** An error with a code that a module threw in its process; its text is foreign. */
+export class ModuleError extends VtError {}
 
-export function thrown(error: unknown): Error {
+export function toThrownError(error: unknown): Error {
   const { message, stack, problem } = error as { message: string; stack?: string; problem?: Problem }
   if (problem && typeof problem.code === 'string')
-    return new ThrownThere({
+    return new ModuleError({
       ...problem,
       message: toText(problem.message),
       hint: toText(problem.hint ?? ''),
@@ -37,13 +37,13 @@ export function thrown(error: unknown): Error {
   return Object.assign(new Error(toText(message)), stack ? { stack: toText(stack) } : {})
 }
 
-/** A sandbox reports the signal that ended the plugin as an exit code, as shells do. */
-export function endOf(code: number | null, signal: NodeJS.Signals | null): string {
+/** Describes how the process ended. A sandbox reports a signal as an exit code, as shells do. */
+export function describeEnd(code: number | null, signal: NodeJS.Signals | null): string {
   const [name] = Object.entries(constants.signals).find(([, number]) => code === 128 + number) ?? []
   return (signal ?? name) ? `its process was ended by ${signal ?? name}` : `its process ended with exit code ${code}`
 }
 
-export const lastLine = (text: string): string => {
+export const findErrorLine = (text: string): string => {
   const line = text
     .trim()
     .split('\n')

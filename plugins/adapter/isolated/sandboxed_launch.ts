@@ -3,15 +3,15 @@ import {
   confineLaunch,
   listProgramPaths,
   findSandbox,
-  findPackageRoot,
+  findImportRoot,
   prepareConfinement,
 } from '../../lib/sandbox/index.js'
 
 /**
- * The launch of a plugin's process under the sandbox settings: inside bubblewrap it sees the workspace, its own files and its data; its
- * effects decide about the rest. Throws VT_PLUGIN_IMPORT where a sandbox is required and does not hold.
+ * Confines the process of a plugin by the sandbox settings. In bubblewrap it sees the workspace, its own files and its
+ * data; its effects decide the rest. Throws VT_PLUGIN_IMPORT where a required sandbox is unavailable.
  */
-export async function sandboxedLaunch(
+export async function createSandboxedLaunch(
   launch: Launch,
   contribution: Contribution,
   adapterContext: AdapterContext,
@@ -24,10 +24,10 @@ export async function sandboxedLaunch(
     throw problem('VT_PLUGIN_IMPORT', {
       id: contribution.id,
       module: contribution.root,
-      problem: `is not run without the sandbox that the settings require: ${found.missing}`,
+      problem: `needs the sandbox that the settings require: ${found.missing}`,
     })
   }
-  const rights = adapterContext.rightsOf(contribution)
+  const rights = adapterContext.listEffects(contribution)
   const settings = { ...limits, network: rights.includes('net'), writable: [...limits.writable, launch.cwd] }
   const where = {
     workspace: adapterContext.workspace,
@@ -40,6 +40,6 @@ export async function sandboxedLaunch(
   return confineLaunch(
     found.tools,
     launch,
-    await prepareConfinement({ ...where, shown: [...listProgramPaths(), findPackageRoot(contribution.root)] }),
+    await prepareConfinement({ ...where, shown: [...listProgramPaths(), findImportRoot(contribution.root)] }),
   )
 }

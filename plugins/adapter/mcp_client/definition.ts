@@ -1,6 +1,12 @@
 import { isAbsolute, resolve } from 'node:path'
-import { definedOnly } from '../../../core/shapes/index.js'
-import { environment, findProgram, pluginVariables, searchPath, sha256 } from '../../../core/system/index.js'
+import { omitUndefined } from '../../../core/shapes/index.js'
+import {
+  createChildEnvironment,
+  findProgram,
+  createPluginVariables,
+  listSearchFolders,
+  sha256,
+} from '../../../core/system/index.js'
 import { toText } from '../../../core/text/index.js'
 import {
   VtError,
@@ -11,9 +17,9 @@ import {
   type AdapterContext,
   type Settings,
 } from '../../../core/index.js'
-import { requireStanding } from '../../../core/trust/index.js'
+import { requireUnchanged } from '../../../core/trust/index.js'
 import { isOwnServer } from '../../lib/base/index.js'
-import { KeptServer } from '../../lib/state/index.js'
+import { ServerRecord } from '../../lib/state/index.js'
 import { expandVariables, resolveValue, resolveValues, resolveWords, type ValueScope } from '../../lib/values/index.js'
 import type { Failures } from './failures.js'
 import type { LoginOptions } from './login.js'
@@ -48,25 +54,25 @@ export interface Definition {
   effects?: Record<string, Effect[]>
   trust_annotations?: boolean
 }
-/** A server that is asked what it offers, with what is known of it while it is not running. */
-export interface Asked {
+/** A server to query for its offers, with its stored state. */
+export interface QueriedServer {
   server: string
   definition: Definition
   contribution: Contribution
   limits: Settings['mcp']
-  kept: KeptServer
+  kept: ServerRecord
   failures: Failures
 }
 export interface ServerAddress {
   type: 'streamable-http' | 'sse'
   url: URL
   headers: Record<string, string>
-  /** The sign-in, where the server requires one. */
+  /** The sign-in, if the server requires one. */
   login?: LoginOptions
 }
 
-/** The definition of a contribution: its own, or the one in the settings that it names. */
-export function definitionOf(
+/** Returns the definition of a contribution: its own, or the one of the settings that it names. */
+export function findDefinition(
   { name, manifest }: Contribution,
   { settings }: AdapterContext,
 ): { server: string; definition: Definition } | undefined {
@@ -81,18 +87,18 @@ export function definitionOf(
 export const isRemote = ({ type, url }: Definition): boolean =>
   type === 'streamable-http' || type === 'sse' || (type === undefined && url !== undefined)
 
-/** A variable of every server that we start; with it this program starts none, so that no file starts itself. */
-const startedByUs = 'VTCODE_MCP_SERVER'
+/** A variable that every server gets that we start. A program that has it starts no servers, so none starts itself. */
+const SERVER_VARIABLE = 'VTCODE_MCP_SERVER'
 
-/** Why a requested server is not started: it would be this program. */
-export function circle(definition: Definition, { env }: AdapterContext): string | undefined {
+/** Returns why a server is not started because it is this program; nothing for other servers. */
+export function describeSelfStart(definition: Definition, { env }: AdapterContext): string | undefined {
   if (isRemote(definition)) return undefined
-  if (isOwnServer(definition.command, definition.args)) return 'it is this program, whose tools are here already'
-  return env[startedByUs] === undefined ? undefined : 'this program is itself a server that another vtcode started'
+  if (isOwnServer(definition.command, definition.args)) return 'it is vtcode itself, whose tools are available already'
+  return env[SERVER_VARIABLE] === undefined ? undefined : 'another vtcode started this program as a server'
 }
 
-/** The key of a running server: an equal definition of the same plugin and layer is the same. */
-export function keyOf(
+/** Returns the key of a running server. Equal definitions of one plugin and layer share a server. */
+export function hashDefinition(
   definition: Definition,
   { plugin, layer, root }: Contribution,
   { workspace }: AdapterContext,
@@ -100,13 +106,14 @@ export function keyOf(
   return sha256(JSON.stringify([definition, plugin, layer, root, layer === 'workspace' ? workspace : '']))
 }
 
-/** What is known of a server while it is not running. */
-export const keptServer = (
+/** Opens the stored state of a server. */
+export const openKeptServer = (
   name: string,
   definition: Definition,
   contribution: Contribution,
   adapterContext: AdapterContext,
-): KeptServer => KeptServer.of(adapterContext.home, name, keyOf(definition, contribution, adapterContext))
+): ServerRecord =>
+  ServerRecord.open(adapterContext.home, name, hashDefinition(definition, contribution, adapterContext))
 
 interface LaunchContext {
   contribution: Contribution
@@ -114,15 +121,15 @@ interface LaunchContext {
   signal: AbortSignal
 }
 
-/** The program of a server, its values resolved. Throws VT_MCP_START, VT_SECRET_*, VT_CONFIG_ENV. */
-export async function launchOf(
+/** Resolves the program of a server and its values. Throws VT_MCP_START, VT_SECRET_*, VT_CONFIG_ENV. */
+export async function resolveLaunch(
   definition: Definition,
   { contribution, adapterContext, signal }: LaunchContext,
 ): Promise<Launch> {
   const { command = '', args = [], cwd, env } = definition
-  const expand = expander(contribution, adapterContext)
-  const data = adapterContext.dataOf(contribution)
-  const base = contribution.said ? adapterContext.workspace : contribution.root
+  const expand = createExpander(contribution, adapterContext)
+  const data = adapterContext.dataFolder(contribution)
+  const base = contribution.fromSettings ? adapterContext.workspace : contribution.root
   const asking = (field: string): ValueScope => ({ contribution, adapterContext, field: `mcp.${field}`, signal })
   const values = await resolveValues(env, asking('env'))
   const expanded = Object.fromEntries(
@@ -132,58 +139,63 @@ export async function launchOf(
     ]),
   )
   const folder = await resolveValue(cwd ?? '', asking('cwd'))
-  requireStanding(
+  requireUnchanged(
     adapterContext.workspace,
-    contribution.bringer ?? contribution,
-    contribution.said ? 'mcp.servers' : undefined,
+    contribution.provider ?? contribution,
+    contribution.fromSettings ? 'mcp.servers' : undefined,
   )
   return {
-    file: programOf((await resolveValue(command, asking('command'))) ?? '', base, contribution, adapterContext),
+    file: resolveServerProgram(
+      (await resolveValue(command, asking('command'))) ?? '',
+      base,
+      contribution,
+      adapterContext,
+    ),
     args: (await resolveWords(args, asking('args'))).map((arg) => expand(arg, 'args')),
     cwd: resolve(base, expand(folder ?? '', 'cwd')),
     env: {
-      ...environment(),
+      ...createChildEnvironment(),
       VTCODE_WORKSPACE: adapterContext.workspace,
       ...expanded,
-      [startedByUs]: '1',
-      ...pluginVariables(contribution.root, data),
+      [SERVER_VARIABLE]: '1',
+      ...createPluginVariables(contribution.root, data),
     },
   }
 }
 
-function programOf(
+function resolveServerProgram(
   command: string,
   base: string,
-  { id, layer, said }: Contribution,
+  { id, layer, fromSettings }: Contribution,
   { env, workspace }: AdapterContext,
 ): string {
-  if (!command) throw startFailure(id, 'its definition has neither `command` nor `url`')
+  if (!command) throw createStartError(id, 'its definition has neither `command` nor `url`')
   if (!command.includes('/')) {
-    const found = findProgram(command, searchPath(env['PATH'], workspace))
-    if (!found) throw startFailure(id, `the program '${command}' is not on the search path`)
+    const found = findProgram(command, listSearchFolders(env['PATH'], workspace))
+    if (!found) throw createStartError(id, `the program '${command}' is not on the search path`)
     return found
   }
-  if (isAbsolute(command) && layer === 'workspace' && !said)
-    throw startFailure(id, `an absolute path such as '${command}' counts in your own manifests only`)
+  if (isAbsolute(command) && layer === 'workspace' && !fromSettings)
+    throw createStartError(id, `only your own manifests may use an absolute path such as '${command}'`)
   return resolve(base, command)
 }
 
-/** The address of a server, its values resolved. Throws VT_MCP_START, VT_SECRET_*, VT_CONFIG_ENV. */
-export async function addressOf(
+/** Resolves the address of a server and its values. Throws VT_MCP_START, VT_SECRET_*, VT_CONFIG_ENV. */
+export async function resolveAddress(
   definition: Definition,
   { contribution, adapterContext, signal }: LaunchContext,
 ): Promise<ServerAddress> {
   const { type, url = '', headers, auth } = definition
-  const expand = expander(contribution, adapterContext)
+  const expand = createExpander(contribution, adapterContext)
   const asking: ValueScope = { contribution, adapterContext, field: 'mcp.headers', signal }
   const text = expand((await resolveValue(url, { ...asking, field: 'mcp.url' })) ?? '', 'url')
-  if (!URL.canParse(text)) throw startFailure(contribution.id, `'${text}' is not a URL`)
+  if (!URL.canParse(text)) throw createStartError(contribution.id, `its URL '${text}' is not valid`)
   const target = new URL(text)
   const local = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(target.hostname)
   if (target.protocol !== 'https:' && !(target.protocol === 'http:' && local))
-    throw startFailure(contribution.id, `'${text}' is not https, and not of this machine`)
+    throw createStartError(contribution.id, `its URL '${text}' needs https, or an address of this machine`)
   if (target.username || target.password || target.hash)
-    throw startFailure(contribution.id, 'its URL holds a user name, a password or a fragment')
+    throw createStartError(contribution.id, 'its URL must not hold a user name, a password or a fragment')
   const values = await resolveValues(headers, asking)
   const sent = Object.fromEntries(
     Object.entries(values).map(([name, value]) => [
@@ -198,7 +210,7 @@ export async function addressOf(
       client_secret === undefined
         ? undefined
         : await resolveValue(client_secret, { ...asking, field: 'mcp.auth.client_secret' })
-    const chosen = definedOnly({ client_id, issuer, scopes })
+    const chosen = omitUndefined({ client_id, issuer, scopes })
     const login = { server: contribution.id, url: target, adapterContext, client_secret: secret, ...chosen }
     return { type: kind, url: target, headers: sent, login }
   }
@@ -221,35 +233,40 @@ async function authorize(
   else if (type === 'header' && name) headers[name] = secret
   else if (type === 'query' && name) url.searchParams.set(name, secret)
   else
-    throw startFailure(
+    throw createStartError(
       asking.contribution.id,
-      `\`auth\` is not one of bearer, basic, header, query, oauth: ${toText(type)}`,
+      `\`auth.type\` '${toText(type)}' is not one of bearer, basic, header, query, oauth`,
     )
 }
 
-/** `${NAME}` is expanded in the settings; in manifests the text stays as it is. */
-function expander(contribution: Contribution, adapterContext: AdapterContext): (text: string, field: string) => string {
+/** Expands `${NAME}` in texts of the settings; texts of manifests stay unchanged. */
+function createExpander(
+  contribution: Contribution,
+  adapterContext: AdapterContext,
+): (text: string, field: string) => string {
   return (text, field) =>
-    contribution.said
+    contribution.fromSettings
       ? expandVariables(text, { contribution, adapterContext, field: `mcp.servers.${contribution.name}.${field}` })
       : text
 }
 
-/** VT_MCP_START for a server that was not started. */
-export const leftAlone = (id: string, reason: string): VtError =>
+/** Returns VT_MCP_START for a server that is not started on purpose. */
+export const createInactiveError = (id: string, reason: string): VtError =>
   new VtError({
     code: 'VT_MCP_START',
     message: `The MCP server ${id} is not started: ${reason}.`,
-    hint: 'Nothing is wrong with it.',
+    hint: 'This is not an error: change the named setting to start it.',
     retryable: false,
   })
 
-/** VT_MCP_START, with the end of the server's standard error. */
-export const startFailure = (id: string, reason: string, stderr_tail = ''): VtError =>
+/** Returns VT_MCP_START for a failed start, with the end of the server's standard error. */
+export const createStartError = (id: string, reason: string, stderr_tail = ''): VtError =>
   new VtError({
     code: 'VT_MCP_START',
     message: `The MCP server ${id} cannot be started: ${reason}.`,
-    hint: stderr_tail ? 'details.stderr_tail shows what it said.' : 'Correct its definition.',
+    hint: stderr_tail
+      ? 'Read details.stderr_tail, the end of its standard error.'
+      : 'Correct the definition of the server.',
     retryable: false,
     ...(stderr_tail && { details: { stderr_tail } }),
   })

@@ -1,46 +1,46 @@
 import type { Client, Tool } from '@modelcontextprotocol/client'
 import { isObject } from '../../../core/shapes/index.js'
-import { deadline } from '../../../core/system/index.js'
-import { shortLine } from '../../../core/text/index.js'
+import { startDeadline } from '../../../core/system/index.js'
+import { truncateLine } from '../../../core/text/index.js'
 import { raceAbort } from '../../lib/base/index.js'
-import type { KeptPrompt, ServerOffers } from '../../lib/state/index.js'
+import type { ServerPrompt, ServerOffers } from '../../lib/state/index.js'
 import { MAX_TOOLS, type Intake } from '../mcp_transport/intake.js'
 import { Pipe } from '../mcp_transport/pipe.js'
-import { asItCame, came, headerFault } from '../mcp_transport/wire.js'
+import { originalSchema, readOriginal, findHeaderFault } from '../mcp_transport/wire.js'
 
-// What a timer can wait at most.
-export const longest_ms = 2 ** 31 - 1
+// The longest wait of a timer.
+export const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** The error of a server that did not answer in time, or too much; no other handshake is tried. */
-export class Silence extends Error {}
+/** The error of a server that answered too late or too much; no other handshake is tried. */
+export class ServerLimitError extends Error {}
 
-/** Everything that a server offers, within a time and the size of one message. Throws Silence. */
-export async function offersWithin(
+/** Lists everything that a server offers, within a time and the size of one message. Throws ServerLimitError. */
+export async function fetchOffers(
   client: Client,
   intake: Intake,
   seconds: number,
   signal: AbortSignal,
 ): Promise<ServerOffers> {
-  using limit = deadline(seconds * 1000, signal)
+  using limit = startDeadline(seconds * 1000, signal)
   const exceeded = new AbortController()
-  const listed = intake.within(
-    () => listOffers(client, { signal: limit.signal, timeout: longest_ms }),
-    () => exceeded.abort(new Silence('its list of tools is larger than 32 MiB')),
+  const listed = intake.runBounded(
+    () => listOffers(client, { signal: limit.signal, timeout: MAX_TIMER_MS }),
+    () => exceeded.abort(new ServerLimitError('its list of tools is larger than 32 MiB')),
   )
   try {
     const offers = await raceAbort(exceeded.signal, raceAbort(limit.signal, listed))
     if (offers.tools.length > MAX_TOOLS)
-      throw new Silence(`it offers ${offers.tools.length} tools, and ${MAX_TOOLS} is the most that are taken`)
+      throw new ServerLimitError(`it offers ${offers.tools.length} tools; at most ${MAX_TOOLS} are allowed`)
     return offers
   } catch (error) {
-    throw limit.expired ? new Silence(`it did not list its tools within ${seconds} s`) : error
+    throw limit.expired ? new ServerLimitError(`it did not list its tools within ${seconds} s`) : error
   }
 }
 
-/** What a server lists, and what of that is nothing that can be used. */
+/** The usable tools of a server, and the faults of the rest. */
 interface Listed {
   tools: Tool[]
-  /** Each with the entry and the field. */
+  /** One per unusable entry; names the entry and the field. */
   faults: string[]
 }
 export interface ListLimits {
@@ -48,43 +48,46 @@ export interface ListLimits {
   timeout: number
 }
 
-const MOST_PAGES = 64
-const MOST_FAULTS = 20
-/** What is kept of a text; less of it is told. */
-const MOST_TEXT = 16_384
+const MAX_PAGES = 64
+const MAX_FAULTS = 20
+/** Characters of a text that are kept; less is shown. */
+const MAX_TEXT_CHARS = 16_384
 
-/** Everything that a server offers. That its prompts cannot be listed is a fault of theirs alone. Throws what the client throws for its tools. */
+/**
+ * Lists everything that a server offers. A failed list of prompts becomes a fault. Throws the errors of the client for
+ * its tools.
+ */
 async function listOffers(client: Client, limits: ListLimits): Promise<ServerOffers> {
   const { tools: hasTools, prompts: hasPrompts, resources } = client.getServerCapabilities() ?? {}
   const [{ tools, faults }, prompts] = await Promise.all([
     hasTools ? listTools(client, limits) : { tools: [], faults: [] as string[] },
-    hasPrompts ? pagesOf(client, 'prompts/list', 'prompts', limits).catch((error: Error) => error) : [],
+    hasPrompts ? listPages(client, 'prompts/list', 'prompts', limits).catch((error: Error) => error) : [],
   ])
-  const listed = prompts instanceof Error ? [] : prompts.filter(isPrompt).slice(0, MOST_PROMPTS)
-  if (prompts instanceof Error) faults.push(`prompts: ${shortLine(prompts.message, 200)}`)
+  const listed = prompts instanceof Error ? [] : prompts.filter(isPrompt).slice(0, MAX_PROMPTS)
+  if (prompts instanceof Error) faults.push(`prompts: ${truncateLine(prompts.message, 200)}`)
   else if (prompts.length > listed.length)
-    faults.push(`prompts: ${prompts.length - listed.length} of ${prompts.length} are invalid, or beyond the limit`)
-  const said = client.getInstructions()
+    faults.push(`prompts: ${prompts.length - listed.length} of ${prompts.length} are invalid or exceed the limit`)
+  const instructions = client.getInstructions()
   return {
     tools: tools as unknown as ServerOffers['tools'],
-    prompts: (listed as KeptPrompt[]).map(plainPrompt),
+    prompts: (listed as ServerPrompt[]).map(toPlainPrompt),
     resources: resources !== undefined,
-    instructions: typeof said === 'string' ? said.slice(0, MOST_TEXT) : '',
+    instructions: typeof instructions === 'string' ? instructions.slice(0, MAX_TEXT_CHARS) : '',
     faults,
   }
 }
 
-const MOST_PROMPTS = 200
-const isPrompt = (prompt: unknown): prompt is KeptPrompt =>
+const MAX_PROMPTS = 200
+const isPrompt = (prompt: unknown): prompt is ServerPrompt =>
   isObject(prompt) && typeof prompt['name'] === 'string' && prompt['name'] !== '' && prompt['name'].length <= 1_024
 
-function plainPrompt({ name, title, description, arguments: given }: KeptPrompt): KeptPrompt {
+function toPlainPrompt({ name, title, description, arguments: given }: ServerPrompt): ServerPrompt {
   const texts = Object.fromEntries(
     Object.entries({ title, description }).filter(([, value]) => typeof value === 'string'),
   )
   const named = (Array.isArray(given) ? given : [])
     .filter((one) => isObject(one) && typeof one['name'] === 'string' && one['name'] !== '')
-    .slice(0, 16) as NonNullable<KeptPrompt['arguments']>
+    .slice(0, 16) as NonNullable<ServerPrompt['arguments']>
   return {
     name,
     ...texts,
@@ -96,32 +99,33 @@ function plainPrompt({ name, title, description, arguments: given }: KeptPrompt)
   }
 }
 
-/** All tools. Throws what the client throws. */
+/** Lists all tools. Throws the errors of the client. */
 async function listTools(client: Client, limits: ListLimits): Promise<Listed> {
-  // From a server of the newest revision the client itself keeps what a later call sends in headers.
+  // For servers of the newest revision, the client keeps what a later call sends in headers.
   const modern = client.getProtocolEra() === 'modern'
   const tools = modern
-    ? (await client.listTools({}, limits)).tools.map(came)
-    : await pagesOf(client, 'tools/list', 'tools', limits)
+    ? (await client.listTools({}, limits)).tools.map(readOriginal)
+    : await listPages(client, 'tools/list', 'tools', limits)
   const inHeaders = modern && !(client.transport instanceof Pipe)
   const known = new Set<string>()
   const listed: Listed = { tools: [], faults: [] }
   for (const [at, tool] of tools.entries()) {
-    const fault = faultOf(tool, known) ?? (inHeaders ? headerFault((tool as Tool).inputSchema ?? {}) : undefined)
-    if (fault === undefined) listed.tools.push(plain(tool as Tool))
-    else if (listed.faults.length < MOST_FAULTS) listed.faults.push(`tools[${at}]${nameIn(tool)}: ${fault}`)
+    const fault =
+      findToolFault(tool, known) ?? (inHeaders ? findHeaderFault((tool as Tool).inputSchema ?? {}) : undefined)
+    if (fault === undefined) listed.tools.push(toPlainTool(tool as Tool))
+    else if (listed.faults.length < MAX_FAULTS) listed.faults.push(`tools[${at}]${formatToolName(tool)}: ${fault}`)
   }
   return listed
 }
 
-/** Every page of a list. */
-export async function pagesOf(client: Client, method: string, key: string, limits: ListLimits): Promise<unknown[]> {
+/** Lists the entries of all pages. */
+export async function listPages(client: Client, method: string, key: string, limits: ListLimits): Promise<unknown[]> {
   const all: unknown[] = []
   let cursor: unknown
-  for (let page = 0; page < MOST_PAGES; page++) {
+  for (let page = 0; page < MAX_PAGES; page++) {
     const result = (await client.request(
       { method, params: cursor === undefined ? {} : { cursor } } as never,
-      asItCame as never,
+      originalSchema as never,
       limits,
     )) as Record<string, unknown>
     const entries = isObject(result) ? result[key] : undefined
@@ -130,31 +134,32 @@ export async function pagesOf(client: Client, method: string, key: string, limit
     cursor = result['nextCursor']
     if (typeof cursor !== 'string' || cursor === '') return all
   }
-  throw new Error(`its answer to ${method} has more than ${MOST_PAGES} pages`)
+  throw new Error(`its answer to ${method} has more than ${MAX_PAGES} pages`)
 }
 
-const nameIn = (tool: unknown): string =>
-  isObject(tool) && typeof tool['name'] === 'string' ? ` (${shortLine(tool['name'], 80)})` : ''
+const formatToolName = (tool: unknown): string =>
+  isObject(tool) && typeof tool['name'] === 'string' ? ` (${truncateLine(tool['name'], 80)})` : ''
 
-/** Why an entry is no tool; the field is named. */
-function faultOf(tool: unknown, known: Set<string>): string | undefined {
-  if (!isObject(tool)) return `it is ${kindOf(tool)}, an object is needed`
+/** Returns why an entry is not a valid tool; names the field. */
+function findToolFault(tool: unknown, known: Set<string>): string | undefined {
+  if (!isObject(tool)) return `it is ${describeKind(tool)} instead of an object`
   const { name, inputSchema } = tool
-  if (typeof name !== 'string' || name === '') return `name is ${name === '' ? 'empty' : kindOf(name)}, text is needed`
-  if (name.length > 1_024) return `name has ${name.length} characters, 1024 is the most`
-  if (known.has(name)) return 'name is that of an earlier tool'
+  if (typeof name !== 'string' || name === '')
+    return `name is ${name === '' ? 'empty' : describeKind(name)}; use a string`
+  if (name.length > 1_024) return `name has ${name.length} characters; use at most 1024`
+  if (known.has(name)) return 'name is used by an earlier tool'
   known.add(name)
   if (inputSchema !== undefined && !isObject(inputSchema))
-    return `inputSchema is ${kindOf(inputSchema)}, an object is needed`
+    return `inputSchema is ${describeKind(inputSchema)} instead of an object`
   const { type, properties } = inputSchema ?? {}
   if (type !== undefined && ![type].flat().includes('object'))
-    return `inputSchema.type is ${shortLine(JSON.stringify(type), 80)}, "object" is needed`
+    return `inputSchema.type is ${truncateLine(JSON.stringify(type), 80)} instead of "object"`
   if (properties !== undefined && !isObject(properties))
-    return `inputSchema.properties is ${kindOf(properties)}, an object is needed`
+    return `inputSchema.properties is ${describeKind(properties)} instead of an object`
   return undefined
 }
 
-const kindOf = (value: unknown): string =>
+const describeKind = (value: unknown): string =>
   value === undefined
     ? 'missing'
     : value === null
@@ -165,10 +170,10 @@ const kindOf = (value: unknown): string =>
           ? 'an object'
           : `a ${typeof value}`
 
-/** The members that we look at, each of its kind. */
-function plain({ name, title, description, inputSchema, outputSchema, annotations, execution }: Tool): Tool {
+/** Copies the members that we use, if their types are right. */
+function toPlainTool({ name, title, description, inputSchema, outputSchema, annotations, execution }: Tool): Tool {
   const texts = Object.entries({ title, description }).flatMap(([key, value]) =>
-    typeof value === 'string' ? [[key, value.slice(0, MOST_TEXT)]] : [],
+    typeof value === 'string' ? [[key, value.slice(0, MAX_TEXT_CHARS)]] : [],
   )
   const objects = Object.entries({ outputSchema, annotations, execution }).filter(([, value]) => isObject(value))
   return {
@@ -179,15 +184,18 @@ function plain({ name, title, description, inputSchema, outputSchema, annotation
   } as Tool
 }
 
-/** Why something failed, in one line: of an answer that the client's library refuses in JSON the first field that is wrong. */
-export function whyFailed(error: unknown): string {
+/**
+ * Describes a failure in one line. For a response that the client's library refuses in JSON, names the first wrong
+ * field.
+ */
+export function describeFailure(error: unknown): string {
   const { message } = error as Error
   const [, method, json] = /^Invalid result for (\S+): (\[.*\])\s*$/s.exec(message) ?? []
-  const [issue] = json === undefined ? [] : issuesIn(json)
+  const [issue] = json === undefined ? [] : parseIssues(json)
   const field = issue?.path
     .map((step, at) => (typeof step === 'number' ? `[${step}]` : `${at > 0 ? '.' : ''}${step}`))
     .join('')
-  // Which revision it was asked for when it ended explains nothing.
+  // The protocol revision explains nothing to the user.
   const plainly = message
     .replace(/^Version negotiation probe failed: /, '')
     .replace(' during the version negotiation probe', '')
@@ -195,9 +203,9 @@ export function whyFailed(error: unknown): string {
   return reason.split('\n')[0]!.replace(/\.$/, '').slice(0, 300)
 }
 
-function issuesIn(json: string): { path: (string | number)[]; message: string }[] {
+function parseIssues(json: string): { path: (string | number)[]; message: string }[] {
   try {
-    return JSON.parse(json) as ReturnType<typeof issuesIn>
+    return JSON.parse(json) as ReturnType<typeof parseIssues>
   } catch {
     return []
   }

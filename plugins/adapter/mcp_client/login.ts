@@ -7,16 +7,16 @@ import type {
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client'
 import type { AdapterContext } from '../../../core/index.js'
-import { showPage, WayBack } from '../../lib/net/index.js'
+import { showSignInPage, LoopbackListener } from '../../lib/net/index.js'
 import { TokenStore } from '../../lib/state/index.js'
 
-interface Kept {
+interface StoredLogin {
   port?: number
-  /** By issuer: a grant of one server is never sent to another. */
+  /** Keyed by issuer: a grant of one server is never sent to another. */
   clients: Record<string, StoredOAuthClientInformation>
   tokens: Record<string, StoredOAuthTokens>
   latest?: string
-  /** By client id: the issuer that its secret went to first. */
+  /** Keyed by client id: the issuer that got its secret first. */
   issuers?: Record<string, string>
 }
 export interface LoginOptions {
@@ -26,43 +26,45 @@ export interface LoginOptions {
   adapterContext: Pick<AdapterContext, 'home' | 'env' | 'workspace'>
   client_id?: string
   client_secret?: string | undefined
-  /** Whom the secret was registered with; by default the first issuer that the server names. */
+  /** The issuer that registered the secret; by default the first one that the server names. */
   issuer?: string
   scopes?: string[]
 }
 
 /**
- * Signing in to a server: OAuth 2.1 with PKCE as MCP 2025-11-25 and later want it, by the user's browser and a listener of our own on
- * the loopback address (RFC 8252). What was granted is kept in a file that only the user can read.
+ * Signs in to a server with OAuth 2.1 and PKCE (MCP 2025-11-25 and later). Uses the user's browser and a listener on
+ * the loopback address (RFC 8252). Grants are kept in a file that only the user can read.
  */
 export class Login implements OAuthClientProvider {
   readonly clientMetadataUrl?: string
   readonly #options: LoginOptions
-  readonly #store: TokenStore<Kept>
-  readonly #kept: Kept
-  readonly #way: WayBack
+  readonly #store: TokenStore<StoredLogin>
+  readonly #kept: StoredLogin
+  readonly #way: LoopbackListener
   #verifier = ''
   #discovery: OAuthDiscoveryState | undefined
 
-  private constructor(options: LoginOptions, store: TokenStore<Kept>, kept: Kept, way: WayBack) {
+  private constructor(options: LoginOptions, store: TokenStore<StoredLogin>, kept: StoredLogin, way: LoopbackListener) {
     this.#options = options
-    // An address as the id names the document that describes us (Client ID Metadata Documents).
+    // An https address as client id names the document that describes us (Client ID Metadata Documents).
     if (options.client_id?.startsWith('https://')) this.clientMetadataUrl = options.client_id
     this.#store = store
     this.#kept = kept
     this.#way = way
   }
 
-  /** Listens for the browser's redirect, on the previous port where it is free: some servers accept that port only. */
+  /**
+   * Listens for the redirect of the browser, on the previous port if it is free: some servers accept that port only.
+   */
   static async open(options: LoginOptions): Promise<Login> {
-    const store = new TokenStore<Kept>(
+    const store = new TokenStore<StoredLogin>(
       options.adapterContext.home,
       'mcp-logins',
       { to: options.url.href, digits: 32 },
       options.server,
     )
-    const kept: Kept = { clients: {}, tokens: {}, ...store.read() }
-    const way = await WayBack.open(kept.port)
+    const kept: StoredLogin = { clients: {}, tokens: {}, ...store.read() }
+    const way = await LoopbackListener.open(kept.port)
     if (kept.port !== undefined && kept.port !== way.port) kept.clients = {}
     kept.port = way.port
     return new Login(options, store, kept, way)
@@ -93,10 +95,10 @@ export class Login implements OAuthClientProvider {
   clientInformation({ issuer }: Partial<OAuthClientInformationContext> = {}): StoredOAuthClientInformation | undefined {
     const { client_id, client_secret } = this.#options
     if (client_id !== undefined && !this.clientMetadataUrl) {
-      // Without a secret, the id of the client is no more than its name.
+      // Without a secret, the client id is only a name.
       if (client_secret === undefined || issuer === undefined)
         return { client_id, ...(issuer !== undefined && { issuer }) }
-      this.#holdIssuer(client_id, issuer)
+      this.#requireIssuer(client_id, issuer)
       return { client_id, client_secret, issuer }
     }
     return this.#kept.clients[issuer ?? this.#kept.latest ?? '']
@@ -122,7 +124,10 @@ export class Login implements OAuthClientProvider {
     if (scope === 'all' || scope === 'discovery') this.#discovery = undefined
     this.#save()
   }
-  /** What the server said of its issuer when the sign-in began: the code goes to that issuer and to no other. The next sign-in asks again. */
+  /**
+   * Keeps the issuer that the server named when the sign-in began. The code goes only to that issuer; the next sign-in
+   * asks again.
+   */
   saveDiscoveryState(state: OAuthDiscoveryState): void {
     this.#discovery = state
   }
@@ -137,16 +142,16 @@ export class Login implements OAuthClientProvider {
   }
 
   async redirectToAuthorization(url: URL): Promise<void> {
-    showPage(url, this.#options.server, this.#options.adapterContext)
+    showSignInPage(url, this.#options.server, this.#options.adapterContext)
   }
 
-  /** The parameters of the browser's redirect, once the user has signed in. */
+  /** Returns the parameters of the redirect after the user has signed in. */
   answer(signal: AbortSignal): Promise<URLSearchParams> {
     return this.#way.answer(signal)
   }
 
-  /** A client secret goes to the issuer that it was registered with (SEP-2352). Throws for any other. */
-  #holdIssuer(client_id: string, issuer: string): void {
+  /** Requires the issuer with which the client secret was registered (SEP-2352). Throws for any other. */
+  #requireIssuer(client_id: string, issuer: string): void {
     const plain = (text: string): string => text.replace(/\/$/, '')
     const known = this.#options.issuer ?? this.#kept.issuers?.[client_id]
     if (known === undefined) {
@@ -154,7 +159,8 @@ export class Login implements OAuthClientProvider {
       this.#save()
     } else if (plain(known) !== plain(issuer)) {
       throw new Error(
-        `its client secret belongs to ${known}, and the server now names ${issuer.slice(0, 300)} to sign in at; \`auth.issuer\` says where the secret may go`,
+        `its client secret belongs to ${known}, but the server now names the issuer ${issuer.slice(0, 300)}; ` +
+          'set `auth.issuer` to the issuer that may get the secret',
       )
     }
   }

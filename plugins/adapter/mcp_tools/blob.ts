@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer'
-import { shortLine } from '../../../core/text/index.js'
+import { truncateLine } from '../../../core/text/index.js'
 import type { ContentBlock, Context } from '../../../core/index.js'
 import { openSpool } from '../../lib/state/index.js'
 
-const images = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
-const ends = new Map([
+const IMAGE_TYPES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+const EXTENSIONS = new Map([
   ['application/pdf', 'pdf'],
   ['application/zip', 'zip'],
   ['application/gzip', 'gz'],
@@ -14,11 +14,11 @@ const ends = new Map([
   ['video/mp4', 'mp4'],
 ])
 const isText = (type: string): boolean => /^text\/|[/+](?:json|xml|yaml|javascript|csv)$/.test(type)
-/** What is kept of one resource. */
-const most = 16 * 1_048_576
+/** The largest resource that is kept. */
+const MAX_BLOB_BYTES = 16 * 1_048_576
 
-/** Bytes of a resource in a form that a model gets: an image, the text that they are, or where they are kept. */
-export async function keptBlob(
+/** Returns the bytes of a resource in a form for models: an image, their text, or the path of a spool file. */
+export async function storeBlob(
   blob: string,
   mimeType: unknown,
   uri: string,
@@ -28,14 +28,15 @@ export async function keptBlob(
     .split(';')[0]!
     .trim()
     .toLowerCase()
-  if (images.has(type)) return { block: { type: 'image', data: blob, mimeType: type } }
+  if (IMAGE_TYPES.has(type)) return { block: { type: 'image', data: blob, mimeType: type } }
   const bytes = Buffer.from(blob, 'base64')
   if (isText(type) && isUtf8(bytes) && !bytes.includes(0)) return { text: bytes.toString() }
-  const what = `${uri === '' ? 'A resource' : shortLine(uri, 200)}, ${shortLine(type, 80)}, ${bytes.length} bytes`
+  const what = `${uri === '' ? 'A resource' : truncateLine(uri, 200)}, ${truncateLine(type, 80)}, ${bytes.length} bytes`
   if (bytes.length === 0) return { text: `(${what})` }
-  if (bytes.length > most) return { text: `(${what}: more than ${most} are not kept.)` }
+  if (bytes.length > MAX_BLOB_BYTES)
+    return { text: `(${what}: too large to keep; the limit is ${MAX_BLOB_BYTES} bytes.)` }
   try {
-    const spool = await openSpool(context, 'resource', ends.get(type) ?? 'bin')
+    const spool = await openSpool(context, 'resource', EXTENSIONS.get(type) ?? 'bin')
     try {
       spool.writeNow(bytes)
     } finally {
@@ -43,6 +44,6 @@ export async function keptBlob(
     }
     return { text: `(${what}: kept in ${spool.path})` }
   } catch {
-    return { text: `(${what}: it could not be kept here.)` }
+    return { text: `(${what}: no spool file could be written.)` }
   }
 }

@@ -1,36 +1,43 @@
 import { toText } from '../../../core/text/index.js'
 import type { Contribution, AdapterContext, Settings } from '../../../core/index.js'
-import { circle, definitionOf, keptServer, leftAlone, startFailure, type Asked } from '../mcp_client/definition.js'
+import {
+  describeSelfStart,
+  findDefinition,
+  openKeptServer,
+  createInactiveError,
+  createStartError,
+  type QueriedServer,
+} from '../mcp_client/definition.js'
 import { Failures } from '../mcp_client/failures.js'
-import { globs } from './globs.js'
+import { matchesGlobs } from './globs.js'
 
-/** Returns what every server offers. What only asking a server needs is loaded with the first. */
+/** Returns the offers of every server. Code that only queries need is loaded with the first query. */
 export async function expand(
   contributions: readonly Contribution[],
   adapterContext: AdapterContext,
 ): Promise<Contribution[]> {
-  const asked = contributions.flatMap((contribution) => takenUp(contribution, adapterContext))
-  for (const { kept } of asked) needed.add(kept.file)
-  // A tool whose server nobody knows has its slot: a call of it says what is missing.
+  const asked = contributions.flatMap((contribution) => selectServer(contribution, adapterContext))
+  for (const { kept } of asked) neededServers.add(kept.file)
+  // A tool with an unknown server still gets a slot: its call reports the missing server.
   const lost = contributions
-    .filter((one) => isOneTool(one) && !definitionOf(one, adapterContext))
-    .map((one) => ({ ...one, bringer: one, slot: one.manifest.action ?? one.name, stage: 'primary' as const }))
+    .filter((one) => isOneTool(one) && !findDefinition(one, adapterContext))
+    .map((one) => ({ ...one, provider: one, slot: one.manifest.action ?? one.name, stage: 'primary' as const }))
   return asked.length === 0
     ? lost
-    : [...lost, ...(await (await import('./offers.js')).contributionsOf(asked, adapterContext))]
+    : [...lost, ...(await (await import('./offers.js')).createContributions(asked, adapterContext))]
 }
 
 const isOneTool = ({ manifest }: Contribution): boolean => manifest.mcp!['tool'] !== undefined
 
-/** The server of a contribution, where it is to be asked now. */
-function takenUp(contribution: Contribution, adapterContext: AdapterContext): Asked[] {
-  const found = definitionOf(contribution, adapterContext)
+/** Returns the server of a contribution if it is queried now; reports why not otherwise. */
+function selectServer(contribution: Contribution, adapterContext: AdapterContext): QueriedServer[] {
+  const found = findDefinition(contribution, adapterContext)
   if (!found) {
     if (!isOneTool(contribution))
-      adapterContext.refuse(
+      adapterContext.excludeContribution(
         contribution,
         'invalid',
-        startFailure(
+        createStartError(
           contribution.id,
           `server '${toText(contribution.manifest.mcp!['server'])}' is not configured under mcp.servers`,
         ),
@@ -42,62 +49,77 @@ function takenUp(contribution: Contribution, adapterContext: AdapterContext): As
   const off =
     definition.enabled === false
       ? '`enabled` is false'
-      : (excluded(server, limits) ?? circle(definition, adapterContext))
+      : (explainExclusion(server, limits) ?? describeSelfStart(definition, adapterContext))
   if (off !== undefined) {
-    adapterContext.refuse(contribution, 'inactive', leftAlone(contribution.id, off))
+    adapterContext.excludeContribution(contribution, 'inactive', createInactiveError(contribution.id, off))
     return []
   }
-  const kept = keptServer(server, definition, contribution, adapterContext)
-  const asked: Asked = { server, definition, contribution, limits, kept, failures: new Failures(kept.beside('failed')) }
+  const kept = openKeptServer(server, definition, contribution, adapterContext)
+  const asked: QueriedServer = {
+    server,
+    definition,
+    contribution,
+    limits,
+    kept,
+    failures: new Failures(kept.resolveSibling('failed')),
+  }
   if (isUnneeded(asked, adapterContext)) {
-    adapterContext.refuse(
+    adapterContext.excludeContribution(
       contribution,
       'inactive',
-      leftAlone(contribution.id, 'nobody needs its tools now; a call of one of them or a look at tools takes them up'),
+      createInactiveError(
+        contribution.id,
+        'its tools are not needed now; a call of one of them or a list of tools loads them',
+      ),
     )
-    adapterContext.later!(async () => void needed.add(kept.file), true)
+    adapterContext.deferWork!(async () => void neededServers.add(kept.file), true)
     return []
   }
-  if (!kept.offers && (adapterContext.inspecting || (adapterContext.later && !definition.required))) {
-    leaveOut(asked, adapterContext)
+  if (!kept.offers && (adapterContext.inspecting || (adapterContext.deferWork && !definition.required))) {
+    leaveOutUnknown(asked, adapterContext)
     return []
   }
   return [asked]
 }
 
-/** Known servers that a call needed: taking up the tools of many costs more than a call of ours. */
-const needed = new Set<string>()
+/** Servers that a call needed. Loading the tools of many servers takes longer than a call of our own tools. */
+const neededServers = new Set<string>()
 
-const isUnneeded = ({ definition, kept }: Asked, { later }: AdapterContext): boolean =>
-  kept.isKnown && later !== undefined && !definition.required && definition.lazy !== false && !needed.has(kept.file)
+const isUnneeded = ({ definition, kept }: QueriedServer, { deferWork }: AdapterContext): boolean =>
+  kept.isKnown &&
+  deferWork !== undefined &&
+  !definition.required &&
+  definition.lazy !== false &&
+  !neededServers.has(kept.file)
 
-/** Leaves out a server with unknown tools where no caller waits; names one that failed to start. */
-function leaveOut(asked: Asked, adapterContext: AdapterContext): void {
+/** Leaves out a server with unknown tools where no caller waits; reports a failed start. */
+function leaveOutUnknown(asked: QueriedServer, adapterContext: AdapterContext): void {
   const { contribution, kept, failures } = asked
   const failure = failures.last
   if (failure) {
-    // Whoever looks at what is there is told each time.
-    const first = adapterContext.inspecting || !failure.told
-    if (!adapterContext.inspecting && !failure.told) failures.remember(failure.error, true)
-    return adapterContext.refuse(contribution, first ? 'invalid' : 'inactive', failure.error)
+    // An inspection reports the failure every time.
+    const first = adapterContext.inspecting || !failure.reported
+    if (!adapterContext.inspecting && !failure.reported) failures.remember(failure.error, true)
+    return adapterContext.excludeContribution(contribution, first ? 'invalid' : 'inactive', failure.error)
   }
-  adapterContext.refuse(
+  adapterContext.excludeContribution(
     contribution,
     'inactive',
-    leftAlone(
+    createInactiveError(
       contribution.id,
-      'its tools are not known yet, and nobody needs them now; a call of one of them or `vtcode tools` asks for them',
+      'its tools are unknown and not needed now; a call of one of them or `vtcode tools` loads them',
     ),
   )
-  adapterContext.later?.(async () => {
-    needed.add(kept.file)
-    const { offered } = await import('./offers.js')
-    await offered(asked, adapterContext).catch((error: unknown) => failures.remember(error, false))
+  adapterContext.deferWork?.(async () => {
+    neededServers.add(kept.file)
+    const { fetchAgreedOffers } = await import('./offers.js')
+    await fetchAgreedOffers(asked, adapterContext).catch((error: unknown) => failures.remember(error, false))
   })
 }
 
-function excluded(server: string, { allow, deny, enforce_allow }: Settings['mcp']): string | undefined {
-  if (globs(deny, server)) return 'mcp.deny names it'
-  if (enforce_allow && !allow.some((rule) => globs([rule.split('/')[0]!], server))) return 'mcp.allow does not name it'
+function explainExclusion(server: string, { allow, deny, enforce_allow }: Settings['mcp']): string | undefined {
+  if (matchesGlobs(deny, server)) return 'mcp.deny lists it'
+  if (enforce_allow && !allow.some((rule) => matchesGlobs([rule.split('/')[0]!], server)))
+    return 'mcp.allow does not list it'
   return undefined
 }

@@ -1,5 +1,5 @@
-/** Does a name fit one of the patterns in which `*` stands for any text? Linear, whatever the patterns. */
-export function globs(patterns: readonly string[], name: string): boolean {
+/** Returns whether a name matches one of the patterns, in which `*` stands for any text. Linear for every pattern. */
+export function matchesGlobs(patterns: readonly string[], name: string): boolean {
   return patterns.some((pattern) => {
     const [head = '', ...rest] = pattern.split('*')
     const tail = rest.pop()

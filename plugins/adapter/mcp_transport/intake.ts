@@ -1,30 +1,32 @@
 import type { Transport } from '@modelcontextprotocol/client'
 import { pause } from './timing.js'
-import { framed } from './wire.js'
+import { frameMessage } from './wire.js'
 
 /** The largest message of a server, and the largest list of tools over all its pages, in bytes. */
 export const MAX_ANSWER = 32 * 1_048_576
 
-/** The most tools of one server: each is a name that every list, policy and model is told of. */
+/** The most tools of one server: every list, policy and model gets each name. */
 export const MAX_TOOLS = 2_000
 
-const window_ms = 100
-/** In so long a time: how many notifications are worth a word, and behind how many nothing more is read until it is over. */
-const notifications = { told: 500, most: 5_000 }
+const WINDOW_MS = 100
+/**
+ * Notifications per window: the count that is reported, and the count after which reading pauses until the window ends.
+ */
+const NOTIFICATION_LIMITS = { reported: 500, most: 5_000 }
 
-/** Counts what a server sends. While a list is read, the whole of it is bounded: its pages are kept until the last has come. */
+/** Counts the input of a server. A list is limited as a whole, because its pages are kept until the last one. */
 export class Intake {
   #window = { from: 0, count: 0, lists: 0 }
   #bytes = 0
   #most = Infinity
   #exceeded: () => void = () => {}
-  /** Why the connection had to be closed. */
+  /** The reason for which the connection was closed. */
   fault: string | undefined
   /** Closes the connection. */
   onFault: () => void = () => {}
-  /** The server says that one of its lists has changed. */
+  /** Called when the server reports a changed list. */
   onChanged: () => void = () => {}
-  /** There are many notifications, most of them of changed lists or not. */
+  /** Called at many notifications; `lists` is true when most report changed lists. */
   onFlood: (lists: boolean) => void = () => {}
 
   readonly add = (bytes: number): void => {
@@ -34,41 +36,47 @@ export class Intake {
     this.#exceeded()
   }
 
-  /** Nothing more is read of a server that sends too much: a stream that broke off would be asked for again, and its call would wait. */
+  /**
+   * Closes the connection and returns the error. A broken stream alone would be requested again while its call waits.
+   */
   fail(what: string): Error {
     this.fault ??= `it sent ${what}`
     this.onFault()
     return new Error(`The server sent ${what}.`)
   }
 
-  /** How long nothing more shall be read, because the server says too much without being asked. */
+  /** Milliseconds to pause reading because of too many notifications. */
   get rest_ms(): number {
     const { from, count } = this.#window
-    return count < notifications.most ? 0 : Math.max(0, from + window_ms - performance.now())
+    return count < NOTIFICATION_LIMITS.most ? 0 : Math.max(0, from + WINDOW_MS - performance.now())
   }
 
-  /** Of what the server says without being asked, whether its reader is to have it. That a list has changed is ours to know. */
+  /** Returns whether the reader gets a message. Reports of changed lists are handled here. */
   #passes(message: unknown): boolean {
     const { id, method } = message as { id?: unknown; method?: unknown }
     if (id !== undefined || typeof method !== 'string') return true
     const now = performance.now()
-    if (now - this.#window.from > window_ms) this.#window = { from: now, count: 0, lists: 0 }
+    if (now - this.#window.from > WINDOW_MS) this.#window = { from: now, count: 0, lists: 0 }
     const isList = method.endsWith('/list_changed')
     if (isList) this.#window.lists++
-    if (++this.#window.count === notifications.told) this.onFlood(this.#window.lists > notifications.told / 2)
-    if (!isList) return this.#window.count < notifications.most
+    if (++this.#window.count === NOTIFICATION_LIMITS.reported)
+      this.onFlood(this.#window.lists > NOTIFICATION_LIMITS.reported / 2)
+    if (!isList) return this.#window.count < NOTIFICATION_LIMITS.most
     this.onChanged()
     return this.#window.lists === 1
   }
 
-  /** The same transport: a message that its reader cannot take, such as one nested without end, ends the connection and not the program. */
+  /**
+   * Returns the transport, guarded: an unreadable message, for example an endlessly nested one, ends the connection and
+   * not the program.
+   */
   guard<T extends Transport>(transport: T): T {
     let reader: Transport['onmessage']
-    const guarded =
+    const guardReader =
       (read: NonNullable<Transport['onmessage']>): typeof read =>
       (message, extra) => {
         try {
-          if (this.#passes(message)) read(framed(message), extra)
+          if (this.#passes(message)) read(frameMessage(message), extra)
         } catch {
           transport.onerror?.(this.fail('a message that cannot be read'))
         }
@@ -76,13 +84,13 @@ export class Intake {
     return Object.defineProperty(transport, 'onmessage', {
       get: () => reader,
       set(read: Transport['onmessage']) {
-        reader = read && guarded(read)
+        reader = read && guardReader(read)
       },
     })
   }
 
   /** Runs work during which the server may send `MAX_ANSWER` bytes; then `exceeded` is called. */
-  async within<T>(work: () => Promise<T>, exceeded: () => void): Promise<T> {
+  async runBounded<T>(work: () => Promise<T>, exceeded: () => void): Promise<T> {
     this.#most = this.#bytes + MAX_ANSWER
     this.#exceeded = exceeded
     try {
@@ -93,56 +101,56 @@ export class Intake {
   }
 }
 
-/** A remote server, and what its definition has sent to it. */
+/** A remote server, and the headers of its definition. */
 export interface RemoteServer {
   url: URL
   headers: Readonly<Record<string, string>>
-  /** What becomes of a redirect, for a transport that would follow it to whatever origin. */
+  /** The redirect mode, for a transport that would follow redirects to any origin. */
   redirect?: 'error'
-  /** How often it may have a stream opened, in milliseconds, after the first ones. */
+  /** Milliseconds between the streams that are opened, after the first ones. */
   reopen_ms: number
 }
-/** Streams that are opened at once. */
-const MOST_AT_ONCE = 8
+/** Streams that may open at once. */
+const MAX_OPEN_STREAMS = 8
 
 /**
- * The fetch of a remote server: each answer, and each event of a stream, has at most `MAX_ANSWER` decoded bytes. The headers of its
- * definition go to its own origin; where it has its users sign in is another place.
+ * Creates the fetch of a remote server. Each response and each event of a stream has at most `MAX_ANSWER` decoded
+ * bytes. The headers of the definition go only to its own origin, not to the place of the sign-in.
  */
-export function boundedFetch(
+export function createBoundedFetch(
   intake: Intake,
   { url, headers: declared, redirect, reopen_ms }: RemoteServer,
 ): typeof fetch {
   const opened: number[] = []
-  // A server says how soon a stream that ends is asked for again, and may end it at once.
-  const turn = async (signal: AbortSignal): Promise<void> => {
+  // A server sets how soon a stream is requested again, and may end it at once.
+  const waitTurn = async (signal: AbortSignal): Promise<void> => {
     const now = performance.now()
     const at =
-      opened.length < MOST_AT_ONCE
+      opened.length < MAX_OPEN_STREAMS
         ? now
-        : Math.max(now, opened.at(-1)! + reopen_ms, opened.shift()! + reopen_ms * MOST_AT_ONCE)
+        : Math.max(now, opened.at(-1)! + reopen_ms, opened.shift()! + reopen_ms * MAX_OPEN_STREAMS)
     opened.push(at)
     await pause(at - now, signal)
   }
-  const sentTo = (to: URL, given: ConstructorParameters<typeof Headers>[0]): Headers => {
+  const mergeHeaders = (to: URL, given: ConstructorParameters<typeof Headers>[0]): Headers => {
     const all = new Headers(given)
-    // What the protocol says itself stands; what lets one in is the definition's at the server, and the sign-in's elsewhere.
-    const stands = (name: string): boolean =>
+    // Headers of the protocol win. For `authorization`, the definition wins at the server and the sign-in elsewhere.
+    const isSet = (name: string): boolean =>
       all.has(name) && (to.href !== url.href || name.toLowerCase() !== 'authorization')
     for (const [name, value] of to.origin === url.origin ? Object.entries(declared) : [])
-      if (!stands(name)) all.set(name, value)
+      if (!isSet(name)) all.set(name, value)
     return all
   }
   return async (input, init) => {
-    const sent = sentTo(new URL(input instanceof Request ? input.url : input), init?.headers)
+    const sent = mergeHeaders(new URL(input instanceof Request ? input.url : input), init?.headers)
     if ((init?.method ?? 'GET') === 'GET' && sent.get('accept')?.includes('text/event-stream'))
-      await turn(init?.signal ?? new AbortController().signal)
+      await waitTurn(init?.signal ?? new AbortController().signal)
     const answer = await fetch(input, { ...init, headers: sent, ...(redirect && { redirect }) })
     if (!answer.body) return answer
     const events = answer.headers.get('content-type')?.startsWith('text/event-stream') ?? false
-    const body = answer.body.pipeThrough(bounded(intake, events))
+    const body = answer.body.pipeThrough(limitStream(intake, events))
     const { status, statusText, headers } = answer
-    // The rules for redirects look at the address that answered.
+    // The rules for redirects need the address that answered.
     return Object.defineProperties(new Response(body, { status, statusText, headers }), {
       url: { value: answer.url },
       redirected: { value: answer.redirected },
@@ -151,7 +159,10 @@ export function boundedFetch(
   }
 }
 
-function bounded(intake: Intake, events: boolean): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+function limitStream(
+  intake: Intake,
+  events: boolean,
+): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
   let size = 0
   let blank = false
   return new TransformStream({
@@ -164,7 +175,7 @@ function bounded(intake: Intake, events: boolean): TransformStream<Uint8Array<Ar
     },
   })
 
-  /** An event ends with an empty line; a carriage return is part of the end of its line. */
+  /** Counts one byte. An event ends with an empty line; a carriage return belongs to the end of its line. */
   function count(byte: number): void {
     size++
     if (byte === 13) return

@@ -2,11 +2,11 @@ import { isObject } from '../../../core/shapes/index.js'
 import { toText } from '../../../core/text/index.js'
 import type { JsonObject } from '../../../core/index.js'
 
-/** Under which what came is kept beside what the client's library is shown. */
-const CAME = 'dev.vtcode/came'
+/** The `_meta` key of the unchanged message. */
+const ORIGINAL_KEY = 'dev.vtcode/came'
 
-/** Every list and every content that the library looks into, empty. */
-const emptied = {
+/** Empty values for the lists and the content that the library reads. */
+const EMPTY_LISTS = {
   content: [],
   prompts: [],
   resources: [],
@@ -18,23 +18,23 @@ const emptied = {
 }
 
 /**
- * A message as the client's library is shown it. For a server of the newest revision it holds each answer as a whole against the
- * protocol, so that one wrong tool costs all of them, and one block of a kind of its own the answer. What we read it has no need
- * to judge: it sees the frame, and of tools what it needs itself for the headers of a call; the answer as it came stands beside it.
+ * Wraps a message for the client's library. For servers of the newest revision the library validates each response as a
+ * whole, so one wrong tool would cost all tools, and one unknown block the response. The library gets an empty frame,
+ * with only the tool fields that it needs for headers; the response is kept in `_meta`.
  */
-export function framed<T>(message: T): T {
+export function frameMessage<T>(message: T): T {
   const { result } = message as { result?: unknown }
   if (!isObject(result) || result['resultType'] === 'input_required') return message
   const { tools, nextCursor, ttlMs, cacheScope, _meta } = result
   const frame = {
     ...result,
-    ...emptied,
-    tools: (Array.isArray(tools) ? (tools as unknown[]) : []).map(entry),
+    ...EMPTY_LISTS,
+    tools: (Array.isArray(tools) ? (tools as unknown[]) : []).map(toFrameTool),
     nextCursor: typeof nextCursor === 'string' && nextCursor !== '' ? nextCursor : undefined,
     ttlMs: isCount(ttlMs) ? ttlMs : 0,
     cacheScope: cacheScope === 'public' ? cacheScope : 'private',
-    _meta: { ...(isObject(_meta) && _meta), [CAME]: result },
-    // The library knows no answer that is a task.
+    _meta: { ...(isObject(_meta) && _meta), [ORIGINAL_KEY]: result },
+    // The library does not know responses that are tasks.
     ...(result['resultType'] === 'task' && { resultType: 'complete' }),
   }
   return { ...message, result: frame }
@@ -42,33 +42,34 @@ export function framed<T>(message: T): T {
 
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
 
-function entry(tool: unknown): JsonObject {
+function toFrameTool(tool: unknown): JsonObject {
   const { name, inputSchema } = (isObject(tool) ? tool : {}) as { name?: unknown; inputSchema?: unknown }
-  const { $schema: _, ...schema } = isObject(inputSchema) && headerFault(inputSchema) === undefined ? inputSchema : {}
+  const { $schema: _, ...schema } =
+    isObject(inputSchema) && findHeaderFault(inputSchema) === undefined ? inputSchema : {}
   return {
     name: typeof name === 'string' ? name : '',
     inputSchema: { ...schema, type: 'object' },
-    _meta: { [CAME]: tool },
+    _meta: { [ORIGINAL_KEY]: tool },
   }
 }
 
-/** What came, of something that the library was shown in a frame. */
-export function came(shown: unknown): unknown {
+/** Returns the unchanged value of a frame. */
+export function readOriginal(shown: unknown): unknown {
   const meta = isObject(shown) ? shown['_meta'] : undefined
-  return isObject(meta) && CAME in meta ? meta[CAME] : shown
+  return isObject(meta) && ORIGINAL_KEY in meta ? meta[ORIGINAL_KEY] : shown
 }
 
-/** The schema of an answer: each entry is judged alone, so that a wrong one costs only itself. */
-export const asItCame = {
-  '~standard': { version: 1, vendor: 'vtcode', validate: (value: unknown) => ({ value: came(value) }) },
+/** The schema of a response. Each entry is checked separately, so that a wrong one costs only itself. */
+export const originalSchema = {
+  '~standard': { version: 1, vendor: 'vtcode', validate: (value: unknown) => ({ value: readOriginal(value) }) },
 } as const
 
 const HEADER = 'x-mcp-header'
-const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-const sendable = new Set(['string', 'integer', 'boolean'])
+const HEADER_TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+const SENDABLE_TYPES = new Set(['string', 'integer', 'boolean'])
 
-/** Says why values cannot be sent in headers: over HTTP such a tool is left out. */
-export function headerFault(schema: JsonObject): string | undefined {
+/** Returns why values cannot be sent in headers; over HTTP such a tool is left out. */
+export function findHeaderFault(schema: JsonObject): string | undefined {
   const taken = new Set<string>()
   const visit = (
     node: unknown,
@@ -76,12 +77,12 @@ export function headerFault(schema: JsonObject): string | undefined {
     { names = false, reached }: { names?: boolean; reached: boolean },
   ): string | undefined => {
     if (typeof node !== 'object' || node === null) return undefined
-    const own = names ? undefined : faultOfHeader(node as JsonObject, path !== '' && reached, taken)
+    const own = names ? undefined : findKeywordFault(node as JsonObject, path !== '' && reached, taken)
     if (own !== undefined) return `inputSchema${path}.${HEADER}: ${own}`
     for (const [key, value] of Object.entries(node)) {
-      if (!names && literal.has(key)) continue
+      if (!names && DATA_KEYWORDS.has(key)) continue
       const fault = visit(value, `${path}.${key}`, {
-        names: !names && named.has(key),
+        names: !names && NAMING_KEYWORDS.has(key),
         reached: reached && (names || key === 'properties'),
       })
       if (fault !== undefined) return fault
@@ -94,19 +95,19 @@ export function headerFault(schema: JsonObject): string | undefined {
     return 'inputSchema is nested too deeply'
   }
 }
-/** Words whose value is data, no schema. */
-const literal = new Set(['enum', 'const', 'default', 'examples'])
-/** Words whose value names schemas. */
-const named = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'])
+/** Keywords whose value is data, not a schema. */
+const DATA_KEYWORDS = new Set(['enum', 'const', 'default', 'examples'])
+/** Keywords whose value maps names to schemas. */
+const NAMING_KEYWORDS = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'])
 
-function faultOfHeader(schema: JsonObject, isProperty: boolean, taken: Set<string>): string | undefined {
+function findKeywordFault(schema: JsonObject, isProperty: boolean, taken: Set<string>): string | undefined {
   if (!Object.hasOwn(schema, HEADER)) return undefined
-  if (!isProperty) return 'only a property has a header'
+  if (!isProperty) return 'only a property may have a header'
   const { [HEADER]: header, type } = schema
-  if (typeof header !== 'string' || !token.test(header))
-    return `${JSON.stringify(header)?.slice(0, 80)} is no name of a header`
-  if (!sendable.has(toText(type)))
-    return `a value of the type ${JSON.stringify(type)?.slice(0, 80)} cannot be sent in one`
+  if (typeof header !== 'string' || !HEADER_TOKEN.test(header))
+    return `${JSON.stringify(header)?.slice(0, 80)} is not a valid header name`
+  if (!SENDABLE_TYPES.has(toText(type)))
+    return `a value of type ${JSON.stringify(type)?.slice(0, 80)} cannot be sent in a header`
   const name = header.toLowerCase()
-  return taken.size === taken.add(name).size ? `${header} is the header of an earlier property` : undefined
+  return taken.size === taken.add(name).size ? `an earlier property uses the header ${header}` : undefined
 }

@@ -1,13 +1,13 @@
 import type { JsonObject } from '../../../core/index.js'
 import { addHooks, type HookDocument } from './hooks.js'
 import { isObject } from './objects.js'
-import { foldersOf, type Package } from './package.js'
+import { createFolderVariables, type Package } from './package.js'
 import { addServer, type DeclaredServer } from './servers.js'
-import { skillsIn, type CommandPlace } from './skills.js'
-import { needsOf } from './values.js'
+import { collectSkills, type CommandPlace } from './skills.js'
+import { parseNeeds } from './values.js'
 
-const facts = ['name', 'version', 'description', 'license', 'homepage']
-const looks = [
+const TEXT_KEYS = ['name', 'version', 'description', 'license', 'homepage']
+const UNSUPPORTED_KEYS = [
   'lspServers',
   'outputStyles',
   'workflows',
@@ -20,53 +20,55 @@ const looks = [
   'interface',
 ]
 
-/** False when a known fact has a wrong type: then nothing of the package is used. */
+/**
+ * Reads a plugin of Claude Code or Codex. Returns false when a known key has a wrong type: then nothing of it is used.
+ */
 export function readClaudePlugin(found: Package, manifest: JsonObject, file: string): boolean {
-  const wrong = facts.find((key) => manifest[key] !== undefined && typeof manifest[key] !== 'string')
+  const wrong = TEXT_KEYS.find((key) => manifest[key] !== undefined && typeof manifest[key] !== 'string')
   if (wrong !== undefined) {
-    found.invalid(`${file}: '${wrong}' is no text.`, file)
+    found.reportInvalid(`${file}: '${wrong}' is not a string.`, file)
     return false
   }
-  found.needs = needsOf(manifest['userConfig'])
+  found.needs = parseNeeds(manifest['userConfig'])
   found.variable = (key) => `CLAUDE_PLUGIN_OPTION_${key.replace(/\W/g, '_').toUpperCase()}`
-  for (const { document, file: place } of documents(found, manifest['mcpServers'], ['.mcp.json'], file))
+  for (const { document, file: place } of readDocuments(found, manifest['mcpServers'], ['.mcp.json'], file))
     if (document) readServers(found, document, place)
   const codex = found.format === 'Codex'
   const usual = codex ? ['hooks/hooks.json', 'hooks.json'] : ['hooks/hooks.json']
-  const sources = documents(found, manifest['hooks'], usual, file)
-  const env = { ...foldersOf(found.place), ...found.exported() }
+  const sources = readDocuments(found, manifest['hooks'], usual, file)
+  const env = { ...createFolderVariables(found.place), ...found.listVariables() }
   addHooks(found, sources, {
     dialect: 'claude',
-    names: { literals: foldersOf(found.place) },
+    names: { literals: createFolderVariables(found.place) },
     env,
     ...(codex && { cwd: found.place.root }),
   })
-  const listed = (key: string): string[] =>
+  const listPaths = (key: string): string[] =>
     isObject(manifest[key]) ? [] : [manifest[key]].flat().filter((path) => typeof path === 'string')
-  const commands = commandsIn(manifest['commands'])
-  const agents = ['agents', ...listed('agents')].flatMap((path) =>
-    path.endsWith('.md') ? [path] : found.files(path, '.md').map((name) => `${path}/${name}`),
+  const commands = parseCommandPlaces(manifest['commands'])
+  const agents = ['agents', ...listPaths('agents')].flatMap((path) =>
+    path.endsWith('.md') ? [path] : found.listPackageFiles(path, '.md').map((name) => `${path}/${name}`),
   )
   found.skills = () =>
-    skillsIn(found, {
-      skills: ['skills', ...listed('skills'), ...(found.leads('SKILL.md') ? ['.'] : [])],
+    collectSkills(found, {
+      skills: ['skills', ...listPaths('skills'), ...(found.resolveInside('SKILL.md') ? ['.'] : [])],
       commands,
       agents: [...new Set(agents)],
-      instructions: codex ? listed('instructions') : [],
+      instructions: codex ? listPaths('instructions') : [],
     })
-  found.unsupported(
+  found.reportUnsupported(
     {
-      // Where no manifest says that it is a plugin they are those of an npm package.
-      'Programs in bin/': file === found.place.root ? [] : found.files('bin'),
-      ...Object.fromEntries(looks.map((key) => [`'${key}'`, manifest[key] === undefined ? 0 : 1])),
+      // Without a manifest, the programs belong to an npm package.
+      'Programs in bin/': file === found.place.root ? [] : found.listPackageFiles('bin'),
+      ...Object.fromEntries(UNSUPPORTED_KEYS.map((key) => [`'${key}'`, manifest[key] === undefined ? 0 : 1])),
     },
     file,
   )
   return true
 }
 
-/** Paths, or names with the file of each; lists that only describe what lies in the usual folder say nothing of a place. */
-function commandsIn(raw: unknown): CommandPlace[] {
+/** Returns the paths of commands, or names with their files. Lists that only describe the usual folder name no path. */
+function parseCommandPlaces(raw: unknown): CommandPlace[] {
   if (isObject(raw))
     return Object.entries(raw).flatMap(([name, one]) =>
       isObject(one) && typeof one['source'] === 'string' ? [{ path: one['source'], name }] : [],
@@ -78,29 +80,31 @@ function commandsIn(raw: unknown): CommandPlace[] {
   return places.length === 0 && !(Array.isArray(raw) && raw.length === 0) ? [{ path: 'commands' }] : places
 }
 
-/** What a manifest says of a part: in itself, in files that it names, or in those where it usually lies. */
-function documents(found: Package, raw: unknown, usual: readonly string[], file: string): HookDocument[] {
+/** Reads the documents of a part: in the manifest, in the files that it names, or in the usual files. */
+function readDocuments(found: Package, raw: unknown, usual: readonly string[], file: string): HookDocument[] {
   const parts = [raw].flat()
   const named = parts.filter((part) => typeof part === 'string')
   const paths = [...new Set([...(raw === undefined ? usual : []), ...named])]
   return [
     ...parts.filter(isObject).map((document) => ({ document, file })),
-    ...paths.map((path) => ({ document: found.read(path), file: `${found.place.root}/${path.replace(/^\.\//, '')}` })),
+    ...paths.map((path) => ({
+      document: found.readJson(path),
+      file: `${found.place.root}/${path.replace(/^\.\//, '')}`,
+    })),
   ]
 }
 
-/** `{ mcpServers: {…} }` or the bare map. */
+/** Reads the servers of `{ mcpServers: {…} }` or of the bare map. */
 export function readServers(found: Package, document: JsonObject, file: string): void {
-  const names = { literals: foldersOf(found.place), environment: true }
+  const names = { literals: createFolderVariables(found.place), environment: true }
   for (const [name, raw] of Object.entries(isObject(document['mcpServers']) ? document['mcpServers'] : document)) {
-    const server = isObject(raw) ? serverOf(raw) : undefined
+    const server = isObject(raw) ? toDeclaredServer(raw) : undefined
     if (server) addServer(found, name, server, names, file)
-    else
-      found.invalid(`${file}: the server ${name} has neither a command nor a URL of a type that is spoken here.`, file)
+    else found.reportInvalid(`${file}: the server ${name} needs a command, or a URL of a supported type.`, file)
   }
 }
 
-function serverOf({
+function toDeclaredServer({
   type,
   command,
   args,

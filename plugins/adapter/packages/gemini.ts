@@ -6,16 +6,16 @@ import { isObject } from './objects.js'
 import type { Package } from './package.js'
 import { addRules } from './rules.js'
 import { addServer } from './servers.js'
-import { skillsIn } from './skills.js'
-import { tomlCommands } from './toml.js'
-import { needsOf } from './values.js'
+import { collectSkills } from './skills.js'
+import { readTomlCommands } from './toml.js'
+import { parseNeeds } from './values.js'
 
 export function readGeminiExtension(found: Package, manifest: JsonObject): boolean {
   const { root, workspace } = found.place
   const file = `${root}/gemini-extension.json`
   const literals = { extensionPath: root, workspacePath: workspace, '/': sep }
   const names = { literals, environment: true }
-  found.needs = settingsOf(manifest['settings'])
+  found.needs = parseSettings(manifest['settings'])
   found.variable = (key) => key
   for (const [name, raw] of Object.entries(isObject(manifest['mcpServers']) ? manifest['mcpServers'] : {})) {
     const { command, args, env, cwd, httpUrl, url, headers, includeTools, excludeTools, timeout } = isObject(raw)
@@ -30,17 +30,18 @@ export function readGeminiExtension(found: Package, manifest: JsonObject): boole
     else if (typeof httpUrl === 'string')
       addServer(found, name, { type: 'streamable-http', url: httpUrl, headers, more }, names, file)
     else if (typeof url === 'string') addServer(found, name, { type: 'sse', url, headers, more }, names, file)
-    else found.invalid(`${file}: the server ${name} has neither a command nor a URL.`, file)
+    else found.reportInvalid(`${file}: the server ${name} needs a command or a URL.`, file)
   }
-  const env = { extensionPath: root, workspacePath: workspace, GEMINI_PROJECT_DIR: workspace, ...found.exported() }
-  const hooks = { document: found.read('hooks/hooks.json'), file: `${root}/hooks/hooks.json` }
+  const env = { extensionPath: root, workspacePath: workspace, GEMINI_PROJECT_DIR: workspace, ...found.listVariables() }
+  const hooks = { document: found.readJson('hooks/hooks.json'), file: `${root}/hooks/hooks.json` }
   addHooks(found, [hooks], { dialect: 'gemini', names: { literals }, env, units: 1000 })
-  const listed = (key: string): readonly string[] => [manifest[key] ?? []].flat().map(toText)
-  const instructions = manifest['contextFileName'] === undefined ? ['GEMINI.md'] : listed('contextFileName')
-  const agents = found.files('agents', '.md').map((name) => `agents/${name}`)
-  found.skills = () => skillsIn(found, { skills: ['skills'], instructions, agents, more: () => tomlCommands(found) })
-  addRules(found, listed('excludeTools'), file)
-  found.unsupported(
+  const listTexts = (key: string): readonly string[] => [manifest[key] ?? []].flat().map(toText)
+  const instructions = manifest['contextFileName'] === undefined ? ['GEMINI.md'] : listTexts('contextFileName')
+  const agents = found.listPackageFiles('agents', '.md').map((name) => `agents/${name}`)
+  found.skills = () =>
+    collectSkills(found, { skills: ['skills'], instructions, agents, more: () => readTomlCommands(found) })
+  addRules(found, listTexts('excludeTools'), file)
+  found.reportUnsupported(
     {
       ...Object.fromEntries(
         ['themes', 'plan', 'migratedTo'].map((key) => [`'${key}'`, manifest[key] === undefined ? 0 : 1]),
@@ -51,9 +52,9 @@ export function readGeminiExtension(found: Package, manifest: JsonObject): boole
   return true
 }
 
-/** What the user is asked for there, by the variable under which programs find it. */
-const settingsOf = (raw: unknown) =>
-  needsOf(
+/** Parses the settings that Gemini asks the user for, keyed by their environment variables. */
+const parseSettings = (raw: unknown) =>
+  parseNeeds(
     Object.fromEntries(
       (Array.isArray(raw) ? raw : []).flatMap((field) =>
         isObject(field) && typeof field['envVar'] === 'string'

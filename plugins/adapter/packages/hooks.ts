@@ -1,36 +1,36 @@
-import { definedOnly } from '../../../core/shapes/index.js'
-import { shortLine, toText } from '../../../core/text/index.js'
+import { omitUndefined } from '../../../core/shapes/index.js'
+import { truncateLine, toText } from '../../../core/text/index.js'
 import type { JsonObject } from '../../../core/index.js'
 import { parseEventName, type Dialect } from '../../lib/hooks/index.js'
 import { isObject } from './objects.js'
 import type { Package } from './package.js'
-import { holdsSecret, wordedValue, type Names } from './values.js'
+import { holdsSecret, parseTextValue, type Names } from './values.js'
 
-/** Why hooks of a type are not run. */
-const whyNot: Record<string, string> = {
-  prompt: 'as no model judges calls here',
-  agent: 'as no agent is started to judge calls here',
-  mcp_tool: 'as hooks call no tools of servers here',
+/** Reasons why hooks of a type do not run. */
+const UNSERVED_REASONS: Record<string, string> = {
+  prompt: 'because no model judges calls here',
+  agent: 'because no agent judges calls here',
+  mcp_tool: 'because hooks cannot call tools of servers here',
 }
 
-export interface Manner {
+export interface HookFormat {
   dialect: Dialect
   names: Names
-  /** Variables of their programs. */
+  /** Environment variables of the programs. */
   env: JsonObject
-  /** Where their programs run, if not in the workspace. */
+  /** The folder of the programs, if not the workspace. */
   cwd?: string
-  /** How many of their units of time make a second. */
+  /** Their units of time per second. */
   units?: number
 }
-/** A document that holds hooks, and the file it stands in. */
+/** A document with hooks, and its file. */
 export interface HookDocument {
   document: JsonObject | undefined
   file: string
 }
 
-/** Hooks run by agents and models, which there are none of here, and events that never happen. */
-export function addHooks(found: Package, sources: readonly HookDocument[], manner: Manner): void {
+/** Adds the hooks of a package. Reports hooks for agents and models, and events that never happen here. */
+export function addHooks(found: Package, sources: readonly HookDocument[], manner: HookFormat): void {
   const block: Record<string, JsonObject[]> = {}
   const never = new Set<string>()
   const types = new Set<string>()
@@ -42,47 +42,50 @@ export function addHooks(found: Package, sources: readonly HookDocument[], manne
       const known = parseEventName(event)
       for (const group of groups) {
         if (!isObject(group) || !Array.isArray(group['hooks'])) {
-          found.invalid(`${file}: a group of ${event} holds no list of hooks and is left out.`, file)
+          found.reportInvalid(`${file}: a group of ${event} has no list 'hooks' and is left out.`, file)
           continue
         }
-        const hooks = group['hooks'].flatMap((entry) => entryOf(found, entry, file, manner, types) ?? [])
+        const hooks = group['hooks'].flatMap((entry) => toEntry(found, entry, file, manner, types) ?? [])
         if (known === undefined) never.add(event)
         else if (hooks.length > 0) {
           from ??= file
-          ;(block[known] ??= []).push(groupOf(group['matcher'], hooks, manner))
+          ;(block[known] ??= []).push(toGroup(group['matcher'], hooks, manner))
         }
       }
     }
   }
   if (from !== undefined) found.addManifest('lifecycle_hooks', { kind: 'hooks', hooks: block }, from)
-  const reasons = Object.fromEntries([...types].map((type) => [unservedText(type), 1]))
-  found.unsupported({ 'Lifecycle hooks for what never happens here': [...never], ...reasons }, sources[0]!.file)
+  const reasons = Object.fromEntries([...types].map((type) => [describeUnserved(type), 1]))
+  found.reportUnsupported(
+    { 'Lifecycle hooks for events that never happen here': [...never], ...reasons },
+    sources[0]!.file,
+  )
 }
 
-const unservedText = (type: string): string =>
-  `Lifecycle hooks of type ${shortLine(type, 40)}, ${whyNot[type] ?? 'which nobody runs here'},`
+const describeUnserved = (type: string): string =>
+  `Lifecycle hooks of type ${truncateLine(type, 40)}, ${UNSERVED_REASONS[type] ?? 'because this type is unknown here'},`
 
-const groupOf = (matcher: unknown, hooks: unknown[], { dialect, env, cwd }: Manner): JsonObject => ({
+const toGroup = (matcher: unknown, hooks: unknown[], { dialect, env, cwd }: HookFormat): JsonObject => ({
   ...(typeof matcher === 'string' && { matcher }),
   dialect,
   env,
-  ...definedOnly({ cwd }),
+  ...omitUndefined({ cwd }),
   hooks,
 })
 
-function entryOf(
+function toEntry(
   found: Package,
   entry: unknown,
   file: string,
-  { names, units = 1 }: Manner,
+  { names, units = 1 }: HookFormat,
   types: Set<string>,
 ): JsonObject | undefined {
   const { type = 'command', command, args, url, headers, allowedEnvVars, ...common } = isObject(entry) ? entry : {}
-  const word = (text: unknown) => wordedValue(toText(text), names, found.needs)
-  const shared = sharedFields(common, units)
+  const word = (text: unknown) => parseTextValue(toText(text), names, found.needs)
+  const shared = pickSharedFields(common, units)
   try {
     if (type === 'command' && typeof command === 'string' && command !== '') {
-      return { type, ...commandFields(command, args, word), ...shared }
+      return { type, ...toCommandFields(command, args, word), ...shared }
     }
     if (type === 'http' && typeof url === 'string') {
       const values = Object.entries(isObject(headers) ? headers : {}).map(([name, text]) => [name, word(text)])
@@ -98,23 +101,25 @@ function entryOf(
     types.add(toText(type))
     return undefined
   } catch (error) {
-    return void found.invalid(`${file}: a lifecycle hook is left out: ${(error as Error).message}.`, file)
+    return void found.reportInvalid(`${file}: a lifecycle hook is left out: ${(error as Error).message}.`, file)
   }
 }
 
-const sharedFields = ({ timeout, async, if: rule }: JsonObject, units: number): JsonObject => ({
+const pickSharedFields = ({ timeout, async, if: rule }: JsonObject, units: number): JsonObject => ({
   ...(typeof timeout === 'number' && { timeout_secs: timeout / units }),
   ...(async === true && { async }),
   ...(typeof rule === 'string' && { if: rule }),
 })
 
-type Word = (text: unknown) => ReturnType<typeof wordedValue>
+type Word = (text: unknown) => ReturnType<typeof parseTextValue>
 
-/** The command of a hook. Throws where a value of the user would reach the shell, or a secret the arguments. */
-function commandFields(command: string, args: unknown, word: Word): JsonObject {
+/**
+ * Converts the command of a hook. Throws where a value of the user would reach the shell, or a secret the arguments.
+ */
+function toCommandFields(command: string, args: unknown, word: Word): JsonObject {
   if (!Array.isArray(args)) {
-    // The shell would read the value as a part of the program.
-    if (/\$\{user_config\./.test(command)) throw new Error('it puts a value of the user into a line for the shell')
+    // The shell would parse the value as code.
+    if (/\$\{user_config\./.test(command)) throw new Error('it puts a value of the user into a shell command')
     return { command: command.replaceAll('${/}', '/') }
   }
   const words = [command, ...args].map(word)

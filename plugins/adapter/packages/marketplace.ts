@@ -1,31 +1,31 @@
-import { shortLine, toText } from '../../../core/text/index.js'
+import { truncateLine, toText } from '../../../core/text/index.js'
 import type { JsonObject } from '../../../core/index.js'
 import { isObject } from './objects.js'
 import type { Package } from './package.js'
 
-const most = 50
+const MAX_LISTED = 50
 
-/** A list of plugins is none itself: it says which it offers, and where each is. Nothing below it is looked at. */
+/** Reports the plugins of a marketplace and their sources; a marketplace itself is not a plugin. */
 export function readMarketplace(found: Package, { plugins, metadata }: JsonObject): boolean {
   const file = `${found.place.root}/.claude-plugin/marketplace.json`
   const base = isObject(metadata) && typeof metadata['pluginRoot'] === 'string' ? metadata['pluginRoot'] : ''
   const offered = (Array.isArray(plugins) ? plugins : [])
     .filter(isObject)
     .flatMap(({ name, source }) =>
-      typeof name === 'string' ? [`${shortLine(name, 64)} (${shortLine(placeOf(source, base), 120)})`] : [],
+      typeof name === 'string' ? [`${truncateLine(name, 64)} (${truncateLine(formatSource(source, base), 120)})`] : [],
     )
-  const more = offered.length > most ? [`and ${offered.length - most} more`] : []
+  const more = offered.length > MAX_LISTED ? [`and ${offered.length - MAX_LISTED} more`] : []
   const list =
-    offered.length === 0 ? 'it offers nothing' : `it offers ${[...offered.slice(0, most), ...more].join(', ')}`
-  found.offers(
-    `This is a marketplace and no plugin: ${list}. Add one by its own address, or by this one with its folder behind it.`,
+    offered.length === 0 ? 'it offers nothing' : `it offers ${[...offered.slice(0, MAX_LISTED), ...more].join(', ')}`
+  found.reportOffers(
+    `This is a marketplace, not a plugin: ${list}. Add one by its own address, or append its folder to this address.`,
     file,
   )
   return true
 }
 
-/** A source as `vtcode plugins add` takes it, a path behind the address of the marketplace. */
-function placeOf(source: unknown, base: string): string {
+/** Formats a source for `vtcode plugins add`: a path to append to the address of the marketplace. */
+function formatSource(source: unknown, base: string): string {
   if (typeof source === 'string')
     return (
       [base, source]

@@ -4,8 +4,8 @@ import type { JsonObject, PackageText } from '../../../core/index.js'
 import { isObject } from './objects.js'
 import type { Package } from './package.js'
 import { addServer } from './servers.js'
-import { skillsIn, skillText } from './skills.js'
-import { needsOf } from './values.js'
+import { collectSkills, toSkillText } from './skills.js'
+import { parseNeeds } from './values.js'
 
 export function readBundle(found: Package, manifest: JsonObject): boolean {
   const { root, env } = found.place
@@ -13,7 +13,7 @@ export function readBundle(found: Package, manifest: JsonObject): boolean {
   const server = isObject(manifest['server']) ? manifest['server'] : {}
   const declared = isObject(server['mcp_config']) ? server['mcp_config'] : undefined
   if (!declared || typeof declared['command'] !== 'string') {
-    found.invalid(`${file}: 'server.mcp_config' names no command.`, file)
+    found.reportInvalid(`${file}: 'server.mcp_config' has no 'command'.`, file)
     return false
   }
   const overrides = isObject(declared['platform_overrides'])
@@ -27,8 +27,8 @@ export function readBundle(found: Package, manifest: JsonObject): boolean {
     DOWNLOADS: `${home}${sep}Downloads`,
   }
   const literals = { __dirname: root, HOME: home, '/': sep, pathSeparator: sep, ...folders }
-  found.needs = needsOf(manifest['user_config'], literals)
-  const requires = requirementsOf(manifest['compatibility'])
+  found.needs = parseNeeds(manifest['user_config'], literals)
+  const requires = parseRequirements(manifest['compatibility'])
   addServer(
     found,
     toText(manifest['name']),
@@ -38,8 +38,11 @@ export function readBundle(found: Package, manifest: JsonObject): boolean {
   )
   const prompts = (Array.isArray(manifest['prompts']) ? manifest['prompts'] : []).filter(isObject)
   found.skills = () =>
-    skillsIn(found, { skills: [], more: () => prompts.flatMap((prompt) => promptOf(found, prompt, file) ?? []) })
-  found.unsupported(
+    collectSkills(found, {
+      skills: [],
+      more: () => prompts.flatMap((prompt) => toPromptText(found, prompt, file) ?? []),
+    })
+  found.reportUnsupported(
     {
       'Prompts that the server makes': manifest['prompts_generated'] === true ? 1 : 0,
       [`A server of type ${toText(server['type'])}`]: server['type'] === 'uv' ? 1 : 0,
@@ -49,21 +52,21 @@ export function readBundle(found: Package, manifest: JsonObject): boolean {
   return true
 }
 
-/** A prompt with a text; `${arguments.x}` in it says what the user is to fill in. */
-function promptOf(
+/** Converts a prompt. `${arguments.x}` in its text marks a value that the user fills in. */
+function toPromptText(
   found: Package,
   { name, description, text, arguments: args }: JsonObject,
   file: string,
 ): PackageText | undefined {
   if (typeof name !== 'string' || typeof text !== 'string')
-    return void found.invalid(`${file}: a prompt has no name or no text.`, file)
+    return void found.reportInvalid(`${file}: a prompt has no name or no text.`, file)
   const hint = Array.isArray(args) && args.length > 0 ? `argument-hint: ${JSON.stringify(args.join(' '))}\n` : ''
   const header = typeof description === 'string' ? `description: ${JSON.stringify(description)}\n` : ''
-  return skillText(found, file, name, 'prompt', Buffer.from(`---\n${header}${hint}---\n${text}`))
+  return toSkillText(found, file, name, 'prompt', Buffer.from(`---\n${header}${hint}---\n${text}`))
 }
 
-/** Systems and languages that it names, in our words. */
-function requirementsOf(compatibility: unknown): JsonObject | undefined {
+/** Converts the required systems and languages to `requires`. */
+function parseRequirements(compatibility: unknown): JsonObject | undefined {
   const { platforms, runtimes } = isObject(compatibility) ? compatibility : {}
   const { node, python } = isObject(runtimes) ? runtimes : {}
   const requires = {

@@ -2,19 +2,21 @@ import { isObject } from '../../../core/shapes/index.js'
 
 export { isObject }
 
-/** What nobody who walks through it falls over: not deep, and without keys that could reach a prototype. Throws what is wrong. */
-export function sound(value: unknown, depth = 0): unknown {
+/**
+ * Returns plain data unchanged: not deep, and without keys that could reach a prototype. Throws the fault otherwise.
+ */
+export function requirePlainData(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (depth > 64) throw new Error('it is nested more than 64 levels deep')
   for (const [key, item] of Object.entries(value)) {
     if (key === '__proto__' || key === 'constructor' || key === 'prototype')
       throw new Error(`the key '${key}' is not allowed`)
-    sound(item, depth + 1)
+    requirePlainData(item, depth + 1)
   }
   return value
 }
 
-/** The text with these variables filled in, in one pass; any other stays as it is. */
+/** Fills in these variables in one pass; other references stay unchanged. */
 export function fill<T>(value: T, variables: Readonly<Record<string, string>>): T
 export function fill(value: unknown, variables: Readonly<Record<string, string>>): unknown {
   if (typeof value === 'string')

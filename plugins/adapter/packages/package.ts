@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { readBytes } from '../../../core/documents/index.js'
-import { fileHash } from '../../../core/trust/index.js'
+import { hashContent } from '../../../core/trust/index.js'
 import {
   VtError,
   type Diagnostic,
@@ -11,141 +11,146 @@ import {
   type PackageReader,
   type PackageSkills,
 } from '../../../core/index.js'
-import { fill, isObject, sound } from './objects.js'
-import { declared, exported, needsOf, type Needs } from './values.js'
+import { fill, isObject, requirePlainData } from './objects.js'
+import { toManifestFields, toVariables, parseNeeds, type Needs } from './values.js'
 
-const most = 500
+const MAX_FILES = 500
 
-/** What a package brings, and what of it nobody honours. */
+/** The contents of a package, and the diagnostics about the parts that are not supported. */
 export class Package {
   native?: ReturnType<PackageReader>['native']
   skills?: () => PackageSkills
   readonly manifests: { file: string; manifest: Manifest; read?: string }[] = []
-  /** By file, the hash of what was read from it. */
+  /** The hash of the read bytes, by file. */
   readonly #read = new Map<string, string>()
   readonly diagnostics: Diagnostic[] = []
-  /** What the user is to say for it. */
-  needs: Needs = needsOf(undefined)
-  /** The variable under which its programs find a value of the user, where the format has one. */
+  /** The values that the package needs from the user. */
+  needs: Needs = parseNeeds(undefined)
+  /** Returns the variable for a value of the user, in formats that have one. */
   variable?: (key: string) => string
   constructor(
     readonly format: string,
     readonly place: PackagePlace,
   ) {}
 
-  /** A part of it as a manifest that brings it. */
+  /** Adds a manifest for a part of the package. */
   addManifest(name: string, manifest: Manifest, file: string): void {
     if (!/^[^\p{Cc}\p{Cf}]{1,128}$/u.test(name)) {
-      return this.invalid(
-        `${file}: the name ${JSON.stringify(name.slice(0, 40))} is empty, over 128 characters long or holds what cannot be seen.`,
+      return this.reportInvalid(
+        `${file}: the name ${JSON.stringify(name.slice(0, 40))} is empty, longer than 128 characters ` +
+          'or holds invisible characters.',
         file,
       )
     }
     const read = this.#read.get(file)
     this.manifests.push({
       file,
-      manifest: { name, ...manifest, ...declared(this.needs) },
+      manifest: { name, ...manifest, ...toManifestFields(this.needs) },
       ...(read !== undefined && { read }),
     })
   }
-  /** The values of the user as variables. */
-  exported(): JsonObject {
-    return this.variable ? exported(this.needs, this.variable) : {}
+  /** Returns the values of the user as variables. */
+  listVariables(): JsonObject {
+    return this.variable ? toVariables(this.needs, this.variable) : {}
   }
-  invalid(problem: string, file: string): void {
-    // Of a package of the user's it was shown when they agreed; a workspace's files are theirs to mend.
-    const mendable = this.place.layer === 'workspace' || this.place.file !== undefined
-    this.say(
+  reportInvalid(problem: string, file: string): void {
+    // For packages of the user, faults were shown at consent; files of a workspace can be fixed.
+    const fixable = this.place.layer === 'workspace' || this.place.file !== undefined
+    this.report(
       'VT_FORMAT_INVALID',
-      mendable ? 'warning' : 'info',
+      fixable ? 'warning' : 'info',
       problem,
-      'Fix the file that is named, or ask its author.',
+      'Fix the named file, or ask its author.',
       file,
     )
   }
-  /** Each part that is there and not honoured, with how much of it there is, or what. */
-  unsupported(parts: Record<string, number | readonly string[]>, file: string): void {
+  /** Reports each unsupported part, with the number or the names of its entries. */
+  reportUnsupported(parts: Record<string, number | readonly string[]>, file: string): void {
     for (const [part, values] of Object.entries(parts)) {
       const [count, names] =
         typeof values === 'number'
           ? [values, '']
           : [values.length, `: ${values.slice(0, 8).join(', ')}${values.length > 8 ? ' …' : ''}`]
-      // It was shown when the user agreed to the package, and nobody can fix it.
+      // The user saw this at consent and cannot fix it.
       if (count > 0)
-        this.say(
+        this.report(
           'VT_FORMAT_UNSUPPORTED',
           'info',
-          `${part} of the ${this.format} package ${this.place.plugin} (${count}${names}) are not honoured here.`,
+          `${part} of the ${this.format} package ${this.place.plugin} (${count}${names}) are not supported here.`,
           'The other parts work.',
           file,
         )
     }
   }
-  /** Manifests for other programs, which say the same in other words. */
-  alsoThere(paths: readonly string[]): void {
-    const message = `It is read as a ${this.format} package; ${paths.join(', ')} ${paths.length === 1 ? 'is' : 'are'} there too and not read.`
-    this.say(
+  /** Reports manifests for other programs, which usually have the same content. */
+  reportOtherManifests(paths: readonly string[]): void {
+    const verb = paths.length === 1 ? 'is' : 'are'
+    const message = `The package is read in the format ${this.format}; ${paths.join(', ')} ${verb} not read.`
+    this.report(
       'VT_FORMAT_UNSUPPORTED',
       'info',
       message,
-      'Nothing is lost where they say the same.',
+      'Nothing is missing if they have the same content.',
       join(this.place.root, paths[0]!),
     )
   }
-  /** What is no plugin and names some. */
-  offers(message: string, file: string): void {
-    this.say('VT_FORMAT_UNSUPPORTED', 'info', message, 'Nothing else of it is looked at.', file)
+  /** Reports a document that is not a plugin but lists some. */
+  reportOffers(message: string, file: string): void {
+    this.report('VT_FORMAT_UNSUPPORTED', 'info', message, 'Nothing else of it is read.', file)
   }
-  private say(code: string, severity: Diagnostic['severity'], message: string, hint: string, file: string): void {
+  private report(code: string, severity: Diagnostic['severity'], message: string, hint: string, file: string): void {
     this.diagnostics.push({ code, severity, message, hint, files: [file] })
   }
 
-  /** A JSON document of the package, or nothing and the reason among the diagnostics. A link out of the package is not followed. */
-  read(path: string): JsonObject | undefined {
+  /**
+   * Reads a JSON document of the package. Returns nothing and adds a diagnostic on failure. Links out of the package
+   * are not followed.
+   */
+  readJson(path: string): JsonObject | undefined {
     const file = join(this.place.root, path)
     if (!existsSync(file)) return undefined
     try {
-      if (!this.holds(path)) throw new Error('it is a link out of the package')
+      if (!this.containsPath(path)) throw new Error('a link leads out of the package')
       const bytes = readBytes(file)
-      this.#read.set(file, fileHash(bytes))
-      const value = sound(JSON.parse(bytes.toString().replace(/^\ufeff/, '')))
-      if (!isObject(value)) throw new Error('it is no object')
+      this.#read.set(file, hashContent(bytes))
+      const value = requirePlainData(JSON.parse(bytes.toString().replace(/^\ufeff/, '')))
+      if (!isObject(value)) throw new Error('the document is not an object')
       return value
     } catch (error) {
       const { message } = error as Error
-      this.invalid(error instanceof VtError ? message : `${file} cannot be used: ${message}.`, file)
+      this.reportInvalid(error instanceof VtError ? message : `${file} cannot be used: ${message}.`, file)
       return undefined
     }
   }
-  /** What a file of the package holds; a pipe, a device or a huge one is reported. */
-  bytes(file: string, limit = 262_144): Buffer | undefined {
+  /** Reads a file of the package; reports pipes, devices and large files. */
+  readFileBytes(file: string, limit = 262_144): Buffer | undefined {
     try {
       return readBytes(file, { within: this.place.root, limit })
     } catch (error) {
-      return void this.invalid((error as Error).message, file)
+      return void this.reportInvalid((error as Error).message, file)
     }
   }
-  /** The real path of what lies there and inside; nothing where nothing lies, and for a way out the reason among the diagnostics. */
-  leads(path: string): string | undefined {
+  /** Returns the real path inside the package. Returns nothing where none exists, and reports a path that leads out. */
+  resolveInside(path: string): string | undefined {
     const file = join(this.place.root, path)
     if (!existsSync(file)) return undefined
-    if (this.holds(path)) return realpathSync(file)
-    this.invalid(`${file} leads out of the package and is not looked into.`, file)
+    if (this.containsPath(path)) return realpathSync(file)
+    this.reportInvalid(`${file} leads out of the package and is not read.`, file)
     return undefined
   }
-  /** The real path of a folder there; one that is no folder is reported. */
-  folder(path: string): string | undefined {
-    const found = this.leads(path)
+  /** Returns the real path of a folder; reports any other entry. */
+  resolveFolder(path: string): string | undefined {
+    const found = this.resolveInside(path)
     if (found === undefined || statSync(found).isDirectory()) return found
-    this.invalid(`${join(this.place.root, path)} is no folder.`, join(this.place.root, path))
+    this.reportInvalid(`${join(this.place.root, path)} is not a folder.`, join(this.place.root, path))
     return undefined
   }
-  /** The folders of the package in a text, filled in. */
-  filled(text: string): string {
-    return fill(text, foldersOf(this.place))
+  /** Fills in the folders of the package in a text. */
+  fillFolders(text: string): string {
+    return fill(text, createFolderVariables(this.place))
   }
-  /** Does a path, after links, lie inside the package? */
-  holds(path: string): boolean {
+  /** Returns whether a path, after links, is inside the package. */
+  containsPath(path: string): boolean {
     const real = join(this.place.root, path)
     if (!existsSync(real))
       return (
@@ -154,25 +159,27 @@ export class Package {
     const way = relative(realpathSync(this.place.root), realpathSync(real))
     return !way.startsWith('..') && !way.startsWith('/')
   }
-  /** The files of a folder whose names end so, relative to it; links are not followed. */
-  files(folder: string, ending = '', depth = 4): string[] {
+  /** Lists the files of a folder whose names have this ending, relative to it. Links are not followed. */
+  listPackageFiles(folder: string, ending = '', depth = 4): string[] {
     const path = join(this.place.root, folder)
     if (depth === 0 || !lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) return []
     const entries = readdirSync(path, { withFileTypes: true })
       .sort((a, b) => (a.name < b.name ? -1 : 1))
-      .slice(0, most)
+      .slice(0, MAX_FILES)
     return entries
       .flatMap((entry) => {
         if (entry.isDirectory())
-          return this.files(`${folder}/${entry.name}`, ending, depth - 1).map((name) => `${entry.name}/${name}`)
+          return this.listPackageFiles(`${folder}/${entry.name}`, ending, depth - 1).map(
+            (name) => `${entry.name}/${name}`,
+          )
         return entry.isFile() && entry.name.endsWith(ending) ? [entry.name] : []
       })
-      .slice(0, most)
+      .slice(0, MAX_FILES)
   }
 }
 
-/** The names that texts of packages have for their folders. */
-export const foldersOf = ({ root, data, workspace }: PackagePlace): Record<string, string> => ({
+/** Returns the variables for the folders of a package. */
+export const createFolderVariables = ({ root, data, workspace }: PackagePlace): Record<string, string> => ({
   CLAUDE_PLUGIN_ROOT: root,
   CLAUDE_PLUGIN_DATA: data,
   CLAUDE_PROJECT_DIR: workspace,

@@ -5,7 +5,7 @@ import { isObject } from './objects.js'
 import type { Package } from './package.js'
 import { readToml } from './toml.js'
 
-const words: Record<string, string> = {
+const RULE_TOOLS: Record<string, string> = {
   run_shell_command: 'Bash',
   read_file: 'Read',
   read_many_files: 'Read',
@@ -18,8 +18,8 @@ const words: Record<string, string> = {
   web_fetch: 'WebFetch',
   google_web_search: 'WebSearch',
 }
-/** A part of a command line that means itself in a rule of ours. */
-const plain = /^[\w./:=@+ -]+$/
+/** A command prefix without characters that are special in our rules. */
+const PLAIN_COMMAND = /^[\w./:=@+ -]+$/
 
 export function addRules(found: Package, excluded: readonly string[], file: string): void {
   const all = new TranslatedRules(found.place.plugin)
@@ -29,7 +29,7 @@ export function addRules(found: Package, excluded: readonly string[], file: stri
     all.addCommand(name, prefix, deny, text)
   }
   let from = file
-  for (const path of found.files('policies', '.toml')) {
+  for (const path of found.listPackageFiles('policies', '.toml')) {
     const place = join(found.place.root, 'policies', path)
     const rules = readToml(found, place)?.['rule']
     for (const rule of (Array.isArray(rules) ? rules : []).filter(isObject)) {
@@ -40,10 +40,10 @@ export function addRules(found: Package, excluded: readonly string[], file: stri
   const lists = Object.entries({ deny, ask }).filter(([, rules]) => rules.length > 0)
   const rules = Object.fromEntries(lists.map(([verdict, texts]) => [verdict, [...new Set(texts)]]))
   if (lists.length > 0) found.addManifest('rules', { kind: 'policy', rules }, from)
-  found.unsupported({ 'Rules with more than a tool and the beginning of a command': unclear }, file)
+  found.reportUnsupported({ 'Rules with more than a tool and the beginning of a command': unclear }, file)
 }
 
-/** Rules of another program in our words, and those that ours cannot express. */
+/** Rules of another program in our form, and those that our form cannot express. */
 class TranslatedRules {
   readonly deny: string[] = []
   readonly ask: string[] = []
@@ -51,12 +51,12 @@ class TranslatedRules {
 
   constructor(private readonly plugin: string) {}
 
-  /** Adds a rule for a tool and the beginning of its command; a rule that ours cannot express asks about the tool. */
+  /** Adds a rule for a tool and a command prefix. A rule that our form cannot express asks about the tool. */
   addCommand(name: string, prefix: string | undefined, into: string[], shown: string): void {
-    const word = Object.hasOwn(words, name) ? words[name] : undefined
+    const word = Object.hasOwn(RULE_TOOLS, name) ? RULE_TOOLS[name] : undefined
     if (word === undefined) return void this.unclear.push(shown)
     if (prefix === undefined || prefix === '') return void into.push(word)
-    if (word === 'Bash' && plain.test(prefix)) return void into.push(`Bash(${prefix.trim()} *)`)
+    if (word === 'Bash' && PLAIN_COMMAND.test(prefix)) return void into.push(`Bash(${prefix.trim()} *)`)
     this.unclear.push(shown)
     this.ask.push(word)
   }

@@ -1,10 +1,10 @@
 import { homedir } from 'node:os'
-import { keepSecret } from '../../../core/text/index.js'
-import { printed } from '../../lib/process/index.js'
-import { AgentError, messageOf, type AgentProviders } from '../base/index.js'
+import { registerSecret } from '../../../core/text/index.js'
+import { captureOutput } from '../../lib/process/index.js'
+import { AgentError, toErrorMessage, type AgentProviders } from '../base/index.js'
 import { createAwsCredential } from './aws.js'
 import { createTokenCredential } from './oauth.js'
-import { authType, fixed, type Auth, type Credential, type CredentialLookup } from './types.js'
+import { authType, createFixedCredential, type Auth, type Credential, type CredentialLookup } from './types.js'
 
 interface Provider {
   name: string
@@ -20,36 +20,41 @@ export async function createCredential(
 ): Promise<Credential> {
   const value = async (key: keyof Auth) => {
     const text = await resolve(auth[key], `auth.${key}`)
-    keepSecret(text, provider)
+    registerSecret(text, provider)
     return text
   }
   switch (authType(auth)) {
     case 'bearer':
-      return fixed({ headers: { authorization: `Bearer ${await value('value')}` } })
+      return createFixedCredential({ headers: { authorization: `Bearer ${await value('value')}` } })
     case 'header':
-      return fixed({ headers: { [auth.name!]: await value('value') } })
+      return createFixedCredential({ headers: { [auth.name!]: await value('value') } })
     case 'query':
-      return fixed({ query: { [auth.name!]: await value('value') } })
+      return createFixedCredential({ query: { [auth.name!]: await value('value') } })
     case 'basic': {
       const pair = Buffer.from(
         `${await resolve(auth['username'], 'auth.username')}:${await value('password')}`,
       ).toString('base64')
-      keepSecret(pair, provider)
-      return fixed({ headers: { authorization: `Basic ${pair}` } })
+      registerSecret(pair, provider)
+      return createFixedCredential({ headers: { authorization: `Basic ${pair}` } })
     }
     case 'command':
-      return byCommand(provider, auth, providers, workspace)
+      return createCommandCredential(provider, auth, providers, workspace)
     case 'oauth':
       return createTokenCredential({ provider, base_url, auth, home, providers })
     case 'aws_sigv4':
       return createAwsCredential({ provider, auth, providers, workspace })
     default:
-      return fixed({})
+      return createFixedCredential({})
   }
 }
 
-/** A token that a program prints; asked for anew when it is old or was refused. */
-function byCommand(provider: string, auth: Auth, providers: AgentProviders, workspace: string): Credential {
+/** Creates a credential from a token that a program prints; the program runs again after the interval or a refusal. */
+function createCommandCredential(
+  provider: string,
+  auth: Auth,
+  providers: AgentProviders,
+  workspace: string,
+): Credential {
   const { refresh_interval_ms = 300_000 } = auth
   const { clock } = providers
   let token: Promise<string> | undefined
@@ -58,7 +63,7 @@ function byCommand(provider: string, auth: Auth, providers: AgentProviders, work
     async read() {
       if (!token || clock.now() - since > refresh_interval_ms) {
         since = clock.now()
-        token = tokenOf(provider, auth, providers, workspace)
+        token = runTokenCommand(provider, auth, providers, workspace)
       }
       try {
         return { headers: { authorization: `Bearer ${await token}` } }
@@ -74,26 +79,26 @@ function byCommand(provider: string, auth: Auth, providers: AgentProviders, work
   }
 }
 
-async function tokenOf(
+async function runTokenCommand(
   provider: string,
   { command = '', args = [], cwd = homedir(), timeout_ms = 5000 }: Auth,
   { env }: AgentProviders,
   workspace: string,
 ): Promise<string> {
-  const refused = (why: string) =>
+  const toAuthError = (why: string) =>
     new AgentError(
       'VT_LLM_AUTH',
       `The command '${command}' that prints the token of the provider '${provider}' ${why}.`,
     )
-  const token = await printed({
+  const token = await captureOutput({
     program: command,
     args,
     cwd,
     path: env['PATH'],
     workspace,
     seconds: timeout_ms / 1000,
-  }).catch((error: unknown) => Promise.reject(refused(messageOf(error))))
-  if (token === '') throw refused('printed nothing')
-  keepSecret(token, provider)
+  }).catch((error: unknown) => Promise.reject(toAuthError(toErrorMessage(error))))
+  if (token === '') throw toAuthError('printed nothing')
+  registerSecret(token, provider)
   return token
 }

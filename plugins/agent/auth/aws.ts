@@ -1,12 +1,12 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { keepSecret } from '../../../core/text/index.js'
+import { registerSecret } from '../../../core/text/index.js'
 import { readBytes } from '../../../core/documents/index.js'
-import { printed } from '../../lib/process/index.js'
-import { AgentError, messageOf, type AgentProviders } from '../base/index.js'
+import { captureOutput } from '../../lib/process/index.js'
+import { AgentError, toErrorMessage, type AgentProviders } from '../base/index.js'
 import type { Auth, Credential } from './types.js'
 
-/** Whose requests are signed, and for which part of AWS. */
+/** The provider whose requests are signed, and the service of AWS. */
 export interface Signing {
   provider: string
   auth: Auth
@@ -17,33 +17,34 @@ interface Keys {
   accessKeyId: string
   secretAccessKey: string
   sessionToken?: string
-  /** Milliseconds since the epoch, for keys that others lent. */
+  /** Milliseconds since the epoch, for temporary keys. */
   until?: number
 }
 
-// Lent keys that end within this time are as good as gone; those without an end are asked for as often.
+// Temporary keys that end within this time count as expired; keys without an end are renewed after it.
 const margin_ms = 300_000
 const mostBytes = 1024 * 1024
 
 /**
- * Signs each request with the keys of AWS (Signature Version 4), which stay here. aws4fetch signs: it needs nothing else, and it is
- * what the AI SDK's package for Bedrock signs with; the SDK of AWS would bring a hundred packages to read two files.
+ * Creates a credential that signs each request with AWS keys (Signature Version 4); the keys stay in this process.
+ * aws4fetch has no dependencies and signs for the AI SDK's Bedrock package too; the SDK of AWS would load a hundred
+ * packages.
  */
 export function createAwsCredential(signing: Signing): Credential {
   const { auth, providers } = signing
-  let lent: Promise<Keys> | undefined
-  const keysNow = async (): Promise<Keys> => {
-    const own = ownKeys(signing)
+  let exported: Promise<Keys> | undefined
+  const getKeys = async (): Promise<Keys> => {
+    const own = findOwnKeys(signing)
     if (own) return own
-    const kept = await lent?.catch(() => undefined)
+    const kept = await exported?.catch(() => undefined)
     if (kept && kept.until! - margin_ms > providers.clock.now()) return kept
-    return (lent = lentKeys(signing))
+    return (exported = exportKeys(signing))
   }
   return {
     async read() {
-      const { until: _, ...keys } = await keysNow()
-      keepSecret(keys.secretAccessKey, 'AWS_SECRET_ACCESS_KEY')
-      if (keys.sessionToken !== undefined) keepSecret(keys.sessionToken, 'AWS_SESSION_TOKEN')
+      const { until: _, ...keys } = await getKeys()
+      registerSecret(keys.secretAccessKey, 'AWS_SECRET_ACCESS_KEY')
+      if (keys.sessionToken !== undefined) registerSecret(keys.sessionToken, 'AWS_SESSION_TOKEN')
       const { AwsV4Signer } = await import('aws4fetch')
       return {
         sign: async ({ url, body, ...request }) => {
@@ -62,35 +63,38 @@ export function createAwsCredential(signing: Signing): Credential {
       }
     },
     refresh() {
-      const renewable = lent !== undefined
-      lent = undefined
+      const renewable = exported !== undefined
+      exported = undefined
       return renewable
     },
   }
 }
 
-/** The user's own keys: those of the environment unless a profile is set, then those of the profile's files. */
-function ownKeys({ auth, providers: { env } }: Signing): Keys | undefined {
+/** Returns the user's own keys: those of the environment unless a profile is set, then those of the profile's files. */
+function findOwnKeys({ auth, providers: { env } }: Signing): Keys | undefined {
   if (auth.profile === undefined) {
-    const found = asKeys(env['AWS_ACCESS_KEY_ID'], env['AWS_SECRET_ACCESS_KEY'], env['AWS_SESSION_TOKEN'])
+    const found = toKeys(env['AWS_ACCESS_KEY_ID'], env['AWS_SECRET_ACCESS_KEY'], env['AWS_SESSION_TOKEN'])
     if (found) return found
   }
-  const name = profileOf(auth, env)
-  const [credentials, config] = filesOf(env)
-  const values = { ...section(config, name === 'default' ? name : `profile ${name}`), ...section(credentials, name) }
-  // Keys beside a role are what the role is asked for with.
+  const name = getProfileName(auth, env)
+  const [credentials, config] = listKeyFiles(env)
+  const values = {
+    ...readSection(config, name === 'default' ? name : `profile ${name}`),
+    ...readSection(credentials, name),
+  }
+  // A profile with a role uses its keys only to request the role.
   return values['role_arn']
     ? undefined
-    : asKeys(values['aws_access_key_id'], values['aws_secret_access_key'], values['aws_session_token'])
+    : toKeys(values['aws_access_key_id'], values['aws_secret_access_key'], values['aws_session_token'])
 }
 
-const asKeys = (id: string | undefined, secret: string | undefined, token: string | undefined): Keys | undefined =>
+const toKeys = (id: string | undefined, secret: string | undefined, token: string | undefined): Keys | undefined =>
   id && secret ? { accessKeyId: id, secretAccessKey: secret, ...(token && { sessionToken: token }) } : undefined
 
-const profileOf = ({ profile }: Auth, env: AgentProviders['env']): string =>
+const getProfileName = ({ profile }: Auth, env: AgentProviders['env']): string =>
   profile ?? (env['AWS_PROFILE'] || 'default')
 
-function filesOf(env: AgentProviders['env']): [credentials: string, config: string] {
+function listKeyFiles(env: AgentProviders['env']): [credentials: string, config: string] {
   const folder = join(env['HOME'] || homedir(), '.aws')
   return [
     env['AWS_SHARED_CREDENTIALS_FILE'] || join(folder, 'credentials'),
@@ -98,11 +102,11 @@ function filesOf(env: AgentProviders['env']): [credentials: string, config: stri
   ]
 }
 
-/** One section of a file of AWS; a file that is not there says nothing. */
-function section(file: string, wanted: string): Record<string, string> {
+/** Reads one section of a configuration file of AWS; a missing file is empty. */
+function readSection(file: string, wanted: string): Record<string, string> {
   const values: Record<string, string> = {}
   let name = ''
-  for (const line of textOf(file).split(/\r?\n/)) {
+  for (const line of readKeyFile(file).split(/\r?\n/)) {
     const head = /^\s*\[\s*(?:(profile)\s+)?(['"]?)(.+?)\2\s*\]/.exec(line)
     if (head) name = `${head[1] ? 'profile ' : ''}${head[3]}`
     const entry = name === wanted && /^([a-z_]+)\s*=\s*(.*?)\s*$/i.exec(line)
@@ -111,18 +115,21 @@ function section(file: string, wanted: string): Record<string, string> {
   return values
 }
 
-function textOf(file: string): string {
+function readKeyFile(file: string): string {
   try {
     return readBytes(file, { limit: mostBytes }).toString('utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
-    throw new AgentError('VT_LLM_AUTH', `The keys of AWS cannot be read: ${messageOf(error)}`)
+    throw new AgentError('VT_LLM_AUTH', `The keys of AWS cannot be read: ${toErrorMessage(error)}`)
   }
 }
 
-/** Keys for a profile that has none of its own, from single sign-on, a role, a program or the machine: AWS's own program knows every way. */
-async function lentKeys({ provider, auth, providers: { env, clock }, workspace }: Signing): Promise<Keys> {
-  const profile = profileOf(auth, env)
+/**
+ * Exports temporary keys for a profile without own keys (single sign-on, a role, a program, the machine) with the AWS
+ * CLI.
+ */
+async function exportKeys({ provider, auth, providers: { env, clock }, workspace }: Signing): Promise<Keys> {
+  const profile = getProfileName(auth, env)
   const declared = Object.entries(env).filter(
     (entry): entry is [string, string] => /^(AWS_\w+|HOME)$/.test(entry[0]) && entry[1] !== undefined,
   )
@@ -133,15 +140,19 @@ async function lentKeys({ provider, auth, providers: { env, clock }, workspace }
     'process',
     ...(profile === 'default' ? [] : ['--profile', profile]),
   ]
-  const refused = (why: string) =>
+  const createKeyError = (why: string) =>
     new AgentError(
       'VT_LLM_AUTH',
-      `The provider '${provider}' needs keys of AWS: the profile '${profile}' holds none (${filesOf(env).join(', ')}), and the program aws, which knows other ways, ${why}.`,
+      `The provider '${provider}' needs AWS keys: the profile '${profile}' has none ` +
+        `(${listKeyFiles(env).join(', ')}), and the program aws ${why}.`,
       {
-        hint: `Try \`aws configure export-credentials --profile ${profile}\` (AWS CLI 2), write aws_access_key_id and aws_secret_access_key into that profile, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`,
+        hint:
+          `Try \`aws configure export-credentials --profile ${profile}\` (AWS CLI 2), write ` +
+          'aws_access_key_id and aws_secret_access_key into that profile, or set AWS_ACCESS_KEY_ID and ' +
+          'AWS_SECRET_ACCESS_KEY.',
       },
     )
-  const output = await printed({
+  const output = await captureOutput({
     program: 'aws',
     args,
     cwd: homedir(),
@@ -149,20 +160,20 @@ async function lentKeys({ provider, auth, providers: { env, clock }, workspace }
     path: env['PATH'],
     workspace,
     seconds: 30,
-  }).catch((error: unknown) => Promise.reject(refused(messageOf(error))))
-  const keys = parsed(output)
-  if (!keys) throw refused('printed no keys')
+  }).catch((error: unknown) => Promise.reject(createKeyError(toErrorMessage(error))))
+  const keys = parseKeys(output)
+  if (!keys) throw createKeyError('printed no keys')
   const until = Date.parse(keys.expiration ?? '')
   return { ...keys.own, until: Number.isNaN(until) ? clock.now() + 2 * margin_ms : until }
 }
 
-function parsed(output: string): { own: Keys; expiration?: string } | undefined {
+function parseKeys(output: string): { own: Keys; expiration?: string } | undefined {
   try {
     const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = JSON.parse(output) as Record<
       string,
       string | undefined
     >
-    const own = asKeys(AccessKeyId, SecretAccessKey, SessionToken)
+    const own = toKeys(AccessKeyId, SecretAccessKey, SessionToken)
     return own && { own, ...(Expiration !== undefined && { expiration: Expiration }) }
   } catch {
     return undefined

@@ -1,9 +1,9 @@
 import type * as OAuth from 'oauth4webapi'
-import { deadline } from '../../../core/system/index.js'
+import { startDeadline } from '../../../core/system/index.js'
 import { redactText } from '../../../core/text/index.js'
 import { TokenStore } from '../../lib/state/index.js'
 import { toOneLine } from '../../lib/terminal/index.js'
-import { AgentError, messageOf, readLimited, type AgentProviders } from '../base/index.js'
+import { AgentError, toErrorMessage, readLimited, type AgentProviders } from '../base/index.js'
 import type { Auth, Credential } from './types.js'
 
 /** A sign-in to a provider. Its token serves one address: a provider that moves needs a new sign-in. */
@@ -38,7 +38,7 @@ export function createTokenCredential(login: SignIn): Credential {
   let refused: string | undefined
   const load = () => {
     const token = loadToken(login)
-    if (!token) throw refuse(login, 'nobody has signed in yet')
+    if (!token) throw refuse(login, 'no user has signed in yet')
     return token
   }
   load()
@@ -107,10 +107,10 @@ async function openClient(login: SignIn) {
 async function runCodeFlow(login: SignIn, workspace: string, signal: AbortSignal): Promise<Token> {
   const { auth, provider, providers } = login
   // Only this flow needs a server of our own.
-  const { showPage, WayBack } = await import('../../lib/net/index.js')
+  const { showSignInPage, LoopbackListener } = await import('../../lib/net/index.js')
   const { calculatePKCECodeChallenge, generateRandomCodeVerifier, validateAuthResponse } = await import('oauth4webapi')
   const [server, client] = await openClient(login)
-  const back = await WayBack.open()
+  const back = await LoopbackListener.open()
   try {
     const page = new URL(auth.authorization_url!)
     const [state, redirect_uri, code_verifier] = [back.state(), back.url, generateRandomCodeVerifier()]
@@ -118,7 +118,7 @@ async function runCodeFlow(login: SignIn, workspace: string, signal: AbortSignal
     const request = { response_type: 'code', ...client, redirect_uri, state, ...readScope(auth) }
     const challenge = { code_challenge, code_challenge_method: 'S256' }
     for (const [name, value] of Object.entries({ ...request, ...challenge })) page.searchParams.set(name, value)
-    showPage(page, provider, { env: providers.env, workspace })
+    showSignInPage(page, provider, { env: providers.env, workspace })
     const answer = await back.answer(signal)
     // Google and Keycloak name their issuer (RFC 9207); the settings have none to compare it with.
     answer.delete('iss')
@@ -156,7 +156,7 @@ async function runDeviceFlow(login: SignIn, signal: AbortSignal): Promise<Token>
       else if (reason !== 'authorization_pending') throw error
     }
   }
-  throw refuse(login, 'nobody signed in')
+  throw refuse(login, 'the user did not sign in')
 }
 
 /**
@@ -166,7 +166,7 @@ async function runDeviceFlow(login: SignIn, signal: AbortSignal): Promise<Token>
  * (Keycloak after Kong).
  */
 async function send(login: SignIn, url: string, request: RequestInit): Promise<Response> {
-  using limit = deadline(REQUEST_TIMEOUT_MS)
+  using limit = startDeadline(REQUEST_TIMEOUT_MS)
   try {
     const response = await login.providers.fetch(url, { ...request, redirect: 'error', signal: limit.signal })
     const answer = JSON.parse(await readLimited(response, 64 * 1024)) as Record<string, unknown> | null
@@ -176,7 +176,7 @@ async function send(login: SignIn, url: string, request: RequestInit): Promise<R
     const body = Object.fromEntries(known.filter(([, value]) => value && typeof value !== 'object'))
     return Response.json(body, { status: fields['error'] ? 400 : 200 })
   } catch (error) {
-    throw refuse(login, `${new URL(url).origin} cannot be asked (${messageOf(error)})`)
+    throw refuse(login, `${new URL(url).origin} cannot be asked (${toErrorMessage(error)})`)
   }
 }
 
@@ -184,7 +184,7 @@ function explain(login: SignIn, error: unknown): AgentError {
   if (error instanceof AgentError) return error
   const { error: code, error_description: text = '' } = error as Partial<OAuth.ResponseBodyError>
   const answer = toOneLine(`${text} (${code})`.trim()).slice(0, 300)
-  return refuse(login, code === undefined ? messageOf(error) : `the server says ${answer}`)
+  return refuse(login, code === undefined ? toErrorMessage(error) : `the server says ${answer}`)
 }
 
 const readScope = ({ scopes }: Auth): Record<string, string> => (scopes?.length ? { scope: scopes.join(' ') } : {})

@@ -1,27 +1,30 @@
 import type { Settings } from '../../../core/shapes/index.js'
 
-/** How a provider wants its requests authorized, as the settings declare it. */
+/** The authorization of a provider's requests, as the settings declare it. */
 export type Auth = NonNullable<Settings['custom_providers'][number]['auth']>
 
 /** Returns the type of an `auth`; a command alone implies its type. */
 export const authType = ({ type, command }: Auth): Auth['type'] =>
   type ?? (command === undefined ? undefined : 'command')
 
-/** What opens the door of one provider, and of no other. */
+/** The credential of one provider. */
 export interface Credential {
-  /** Asked for at each request. */
+  /** Returns the authorization of a request; called for each one. */
   read(): Promise<RequestAuth>
-  /** After a refusal: true when a fresh one can be tried. */
+  /** Drops a refused credential; returns true if another one can be tried. */
   refresh(): boolean
 }
-/** A key goes where the client library puts keys; headers and parameters go as they are; a signature is made of the whole request. */
+/**
+ * The authorization of one request. The client library places `key`; headers and parameters are added unchanged;
+ * `sign` covers the whole request.
+ */
 export interface RequestAuth {
   key?: string
   headers?: Record<string, string>
   query?: Record<string, string>
   sign?: (request: SignableRequest) => Promise<Headers>
 }
-/** A request as it leaves. */
+/** A request before its signature. */
 export interface SignableRequest {
   method: string
   url: URL
@@ -29,9 +32,9 @@ export interface SignableRequest {
   body: RequestInit['body']
 }
 
-/** The text that a typed value of an entry stands for; `field` names its place. Throws VT_LLM_AUTH. */
+/** Resolves a typed value of an entry to its text; `field` names its place. Throws VT_LLM_AUTH. */
 export type Resolve = (value: unknown, field: string) => Promise<string>
-/** How what an entry names is found; no program of the workspace is started for it. */
+/** The resolver and folders for credentials; no program of the workspace is started for them. */
 export interface CredentialLookup {
   resolve: Resolve
   workspace: string
@@ -39,4 +42,7 @@ export interface CredentialLookup {
   home: string
 }
 
-export const fixed = (door: RequestAuth): Credential => ({ read: async () => door, refresh: () => false })
+export const createFixedCredential = (auth: RequestAuth): Credential => ({
+  read: async () => auth,
+  refresh: () => false,
+})

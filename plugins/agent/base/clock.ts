@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock, Random } from './components.js'
 
-// What Node's timers can wait at most; beyond it they ring at once.
-const longest = 2 ** 31 - 1
+// The maximum delay of Node's timers; a longer one fires at once.
+const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** The machine's own time. */
+/** The clock of the machine. */
 export const clock: Clock = Object.freeze({
   now: () => Date.now(),
-  sleep: (ms: number, signal: AbortSignal) => sleep(Math.min(ms, longest), undefined, { signal }),
+  sleep: (ms: number, signal: AbortSignal) => sleep(Math.min(ms, MAX_TIMER_MS), undefined, { signal }),
 })
 export const random: Random = Object.freeze({ next: () => Math.random() })
 
-/** Repeatable random numbers: the same in every run, by mulberry32 (public domain). */
-export function seeded(seed = 0): Random {
+/** Returns random numbers that repeat in every run, by mulberry32 (public domain). */
+export function createSeededRandom(seed = 0): Random {
   let state = seed
   return Object.freeze({
     next: () => {
@@ -26,18 +26,18 @@ export function seeded(seed = 0): Random {
 
 /** A timer that can be restarted. */
 export interface Alarm {
-  /** Starts again, for the same time. */
-  again(): void
+  /** Starts again with the same delay. */
+  restart(): void
   stop(): void
 }
-/** Calls `ring` after real time, whatever clock the agent runs on: for networks and terminals. */
-export function alarm(ms: number, ring: () => void): Alarm {
-  const timer = setTimeout(ring, Math.min(ms, longest))
-  return { again: () => void timer.refresh(), stop: () => clearTimeout(timer) }
+/** Calls `ring` after real time, independent of the clock of the agent: for networks and terminals. */
+export function startAlarm(ms: number, ring: () => void): Alarm {
+  const timer = setTimeout(ring, Math.min(ms, MAX_TIMER_MS))
+  return { restart: () => void timer.refresh(), stop: () => clearTimeout(timer) }
 }
 
-/** A version 4 UUID from these random numbers. */
-export function uuidOf({ next }: Random): string {
+/** Creates a version 4 UUID from these random numbers. */
+export function createUuid({ next }: Random): string {
   const digits = Array.from({ length: 32 }, () => Math.floor(next() * 16).toString(16))
   digits[12] = '4'
   digits[16] = '89ab'[parseInt(digits[16]!, 16) % 4]!

@@ -1,35 +1,35 @@
 export type ChildState = 'queued' | 'running' | 'completed' | 'failed' | 'closed'
-/** A part of the work that a conversation gave to an agent: a session of its own. Instants are ISO 8601. */
+/** A part of the work that a conversation delegated to an agent, with a session of its own. Times are ISO 8601. */
 export interface ChildStatus {
   id: string
   session_id: string
   thread_id: string
   agent: string
   label: string
-  /** What it was told first, in one short line. */
+  /** The start of its first message, on one line. */
   about: string
   status: ChildState
-  /** How many conversations are above it. */
+  /** The number of conversations above it. */
   depth: number
   background: boolean
-  /** `worktree`: it works on a copy of the files. */
+  /** `worktree`: the agent works on a copy of the files. */
   isolation: 'shared' | 'worktree'
-  /** Workspace-relative: where the copy is, as long as it is there. */
+  /** Workspace-relative path of the copy, while the copy exists. */
   worktree?: string
-  /** Globs of the paths that it alone writes. */
+  /** Globs of the paths that only this agent writes. */
   write_paths?: string[]
   created_at: string
   completed_at?: string
   /** The first lines of its report. */
   summary?: string
   error?: { code: string; message: string }
-  /** In USD; `null`: nobody knows. */
+  /** In USD; `null`: unknown. */
   cost_usd: number | null
   /** Workspace-relative. */
   transcript_path: string
   changed_files?: string[]
 }
-/** What an agent says of its part, which nobody has checked. */
+/** The unchecked report of an agent about its part. */
 export interface ChildReport {
   summary: string
   facts?: string[]

@@ -1,48 +1,54 @@
 import type { Effect, JsonObject, PreparedCall, SlotInfo } from '../../../core/shapes/index.js'
-import { shortLine } from '../../../core/text/index.js'
-import { patchedPaths } from '../../../core/input/index.js'
+import { truncateLine } from '../../../core/text/index.js'
+import { listPatchedPaths } from '../../../core/input/index.js'
 import type { Kernel } from '../../../core/contract/index.js'
-import { canonicalJson } from '../../../core/trust/index.js'
+import { toCanonicalJson } from '../../../core/trust/index.js'
 import type { CallTraits } from './components.js'
 import type { CallPart } from './types.js'
 
-/** What a call means, however it is spelt: its slot and its input in the words of the slot. Of what leads to no slot neither is known. */
-export interface Meaning {
+/**
+ * The resolution of a call: its slot, and its input with the parameter names of the slot. Both are unknown if no slot
+ * has the name.
+ */
+export interface CallMeaning {
   slot?: SlotInfo
   input: Readonly<JsonObject>
-  /** The call, for the kernel to make. */
+  /** The resolved call, ready for the kernel. */
   prepared?: PreparedCall
 }
 
-/** Of a call that leads to no slot nothing is known, so that it may do anything. */
-const anything: readonly Effect[] = ['read', 'write', 'exec', 'net', 'ask']
+/** The effects of a call without a slot: nothing is known about it. */
+const ALL_EFFECTS: readonly Effect[] = ['read', 'write', 'exec', 'net', 'ask']
 
-/** An agent that is started has a conversation of its own: others may be started beside it. */
-const startsAgent = 'agents/spawn'
+/** The slot that starts an agent. Several agents may start in parallel, since each has its own conversation. */
+const SPAWN_SLOT = 'agents/spawn'
 
-/** The worst a call can do, and whether others may run beside it: none beside a tool of the conversation, whose state it reads and changes. */
-export function traitsOfCall(found: PreparedCall | undefined): CallTraits {
-  const effects = found?.effects ?? anything
+/**
+ * Returns the possible effects of a call, and whether it may run in parallel. Tools of the conversation run alone:
+ * they change its state.
+ */
+export function describeTraits(found: PreparedCall | undefined): CallTraits {
+  const effects = found?.effects ?? ALL_EFFECTS
   return {
     effects,
     parallel_safe:
       isQuiet(effects) &&
       !effects.includes('ask') &&
-      (found?.slot.audience === undefined || found.slot.slot === startsAgent),
+      (found?.slot.audience === undefined || found.slot.slot === SPAWN_SLOT),
   }
 }
 export const isQuiet = (effects: readonly Effect[]): boolean => !effects.includes('write') && !effects.includes('exec')
 
-/** The same call under whatever name, with the same data in whatever order of its keys. */
-export const callIdentity = ({ name }: CallPart, { slot, input }: Meaning): string =>
-  `${slot?.slot ?? name} ${canonicalJson(input)}`
+/** Returns a text that is equal for equal calls, independent of aliases and of the order of keys. */
+export const toCallIdentity = ({ name }: CallPart, { slot, input }: CallMeaning): string =>
+  `${slot?.slot ?? name} ${toCanonicalJson(input)}`
 
-const known = new WeakMap<CallPart, Promise<Meaning>>()
+const resolvedCalls = new WeakMap<CallPart, Promise<CallMeaning>>()
 
-/** What a call of the conversation means, asked of the kernel once. */
-export function meaningOf(kernel: Kernel, call: CallPart): Promise<Meaning> {
-  const there =
-    known.get(call) ??
+/** Resolves a call of the conversation; the kernel is asked once for each call. */
+export function resolveCall(kernel: Kernel, call: CallPart): Promise<CallMeaning> {
+  const pending =
+    resolvedCalls.get(call) ??
     kernel
       .resolve(call.name, call.input)
       .then((prepared) =>
@@ -50,21 +56,24 @@ export function meaningOf(kernel: Kernel, call: CallPart): Promise<Meaning> {
           ? { slot: prepared.slot, input: prepared.input, prepared }
           : { input: (call.input ?? {}) as JsonObject },
       )
-  known.set(call, there)
-  return there
+  resolvedCalls.set(call, pending)
+  return pending
 }
 
-/** The same of all calls of some messages, by call_id. */
-export async function meaningsIn(kernel: Kernel, calls: readonly CallPart[]): Promise<ReadonlyMap<string, Meaning>> {
-  return new Map(await Promise.all(calls.map(async (call) => [call.call_id, await meaningOf(kernel, call)] as const)))
+/** Resolves calls; returns them by call_id. */
+export async function resolveCalls(
+  kernel: Kernel,
+  calls: readonly CallPart[],
+): Promise<ReadonlyMap<string, CallMeaning>> {
+  return new Map(await Promise.all(calls.map(async (call) => [call.call_id, await resolveCall(kernel, call)] as const)))
 }
 
-/** What a call is about, on one line: the files or the command, else the first text of its input. */
-export function subjectOf({ input: { action: _, ...input } }: Meaning): string {
+/** Describes the subject of a call on one line: the files or the command, else the first text of its input. */
+export function describeSubject({ input: { action: _, ...input } }: CallMeaning): string {
   const { path, destination, command } = input
-  const named = [path, destination, command, [...new Set(patchedPaths(input).map((one) => one.path))]]
+  const named = [path, destination, command, [...new Set(listPatchedPaths(input).map((one) => one.path))]]
     .flat()
     .filter((word) => typeof word === 'string')
   const text = named.length > 0 ? named.join(' ') : Object.values(input).find((value) => typeof value === 'string')
-  return shortLine(String(text ?? ''), 200)
+  return truncateLine(String(text ?? ''), 200)
 }

@@ -1,8 +1,8 @@
 import { toText } from '../../../core/text/index.js'
-import { plainly } from '../../../core/input/index.js'
+import { renderPlainText } from '../../../core/input/index.js'
 import type { Kernel } from '../../../core/contract/index.js'
 
-/** What a run fails with; message quotes the value, the hint is that of the code unless a better one is known. */
+/** The failure of a run. The message quotes the value; without a hint, that of the code applies. */
 export class AgentError extends Error {
   constructor(
     readonly code: string,
@@ -14,11 +14,11 @@ export class AgentError extends Error {
   }
 }
 
-/** What to do about a code; the manifests have it. */
-export function hintOf(kernel: Kernel, code: string): string {
+/** Returns the hint of an error code from the manifests; empty if there is none. */
+export function findHint(kernel: Kernel, code: string): string {
   for (const { errors } of kernel.inspection.contributions())
-    if (errors?.[code]?.hint) return plainly(errors[code].hint)
+    if (errors?.[code]?.hint) return renderPlainText(errors[code].hint)
   return ''
 }
 
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : toText(error))
+export const toErrorMessage = (error: unknown): string => (error instanceof Error ? error.message : toText(error))

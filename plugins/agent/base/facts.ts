@@ -1,4 +1,4 @@
-import type { Effect, Mode, RightsLeft } from '../../../core/shapes/index.js'
+import type { Effect, Mode, RightsScope } from '../../../core/shapes/index.js'
 import type { ChildReport, ChildStatus } from './delegation_types.js'
 import { isQuiet } from './effects.js'
 import type { FileHash, ProofRun, Tracker, VerificationResult } from './finish_types.js'
@@ -7,12 +7,12 @@ import type { ImageRef, Msg, RefusedChange, ResetTrigger, RevertScope, Summary }
 export type Fact =
   | { kind: 'segment'; segment_id: string; model: string; prompt: string; tools: string }
   | { kind: 'turn_start'; turn_id: string; input: Msg }
-  /** `next`: the harness goes on with this. */
+  /** `next`: the next step of the harness. */
   | { kind: 'turn_end'; status: 'completed' | 'failed'; code?: string; next?: string }
-  /** `tells`: what the model now knows. */
-  | { kind: 'message'; message: Msg; cost_usd?: number | null; tells?: Told }
+  /** `tells`: the subject that the model now knows. */
+  | { kind: 'message'; message: Msg; cost_usd?: number | null; tells?: ReminderKind }
   | { kind: 'call_start'; call_id: string; name: string; input: unknown; effects: readonly Effect[] }
-  /** `applied`: what a call was about that was made and may have changed something. */
+  /** `applied`: the subject of a call that succeeded and may have changed something. */
   | {
       kind: 'call_end'
       call_id: string
@@ -32,120 +32,145 @@ export type Fact =
       summary: Summary
       reset?: ResetTrigger
     }
-  /** `texts`: call_id → what stands there now. With `inputs` what was asked left too. */
+  /** `texts`: call_id → the new text of the result. `inputs`: the inputs of these calls were removed too. */
   | { kind: 'cleared'; texts: Record<string, string>; inputs?: true }
   | { kind: 'revert'; to_turn: number; scope: RevertScope; paths?: readonly string[]; force?: true }
   | { kind: 'mode'; mode: Mode; by: 'person' | 'plan' | 'parent' }
-  /** The whole of it. */
+  /** Contains the whole tracker. */
   | { kind: 'tracker'; by: 'model' | 'person' | 'planner' | 'harness'; tracker: Tracker }
   | { kind: 'goal'; text: string; verify: string[] }
   | { kind: 'goal_end'; how: 'met' | 'cleared' }
-  /** `changes`: how many calls that may change something the model had made by then. */
+  /** `changes`: the number of calls with possible changes so far. */
   | { kind: 'verified'; result: VerificationResult; commands: ProofRun[]; changes: number; files: FileHash[] }
-  /** Its text lies in `prompts/<sha256>`; a later one of the same name takes its place. `path`: where people find it; `fresh`: the work begins with it alone in mind. */
+  /**
+   * The text is in `prompts/<sha256>`; a later artifact of the same name replaces it. `path`: the copy for people;
+   * `fresh`: the work starts with this text only.
+   */
   | { kind: 'artifact'; name: ArtifactName; sha256: string; round: number; path?: string; fresh?: true }
-  /** `round`: grows with each revision, and with each task that is planned. `cost_usd`: of the requests that led there. */
+  /** `round`: grows with each revision and each planned task. `cost_usd`: cost of the requests of the phase. */
   | { kind: 'phase'; phase: 'plan' | 'build' | 'done'; round: number; cost_usd?: number | null }
-  /** Something that begins by itself, as it is from now on. */
+  /** The new state of a scheduled task. */
   | { kind: 'task'; task: SessionTask | { id: string; gone: true } }
-  /** A part of the work that an agent does, as it stands; with its report once that is there. `told`: the model has read how it ended; `call_id`: of the call that began it. */
+  /**
+   * The state of a delegated part, with its report if it has one. `told`: the model has read the result; `call_id`:
+   * of the call that started it.
+   */
   | { kind: 'child'; child: ChildStatus; report?: ChildReport; told?: true; call_id?: string }
-  /** This session does a part of the work of another one: what that leaves it, and how many conversations are above it. */
-  | { kind: 'rights'; only: RightsLeft; depth: number }
+  /** The session is a delegated part: the rights that it has, and the number of conversations above it. */
+  | { kind: 'rights'; only: RightsScope; depth: number }
   | { kind: 'note'; text: string }
-/** Begins by itself while somebody sits at the conversation. Instants are ISO 8601. */
+/** A task that starts on a schedule while a person uses the conversation. Times are ISO 8601. */
 export interface SessionTask {
   id: string
   prompt: string
-  /** Each so often, or by a cron expression in a zone. Without either it happens once. */
+  /** The interval, or a cron expression in a time zone. Without either the task runs once. */
   every_secs?: number
   cron?: { expression: string; tz: string }
   next: string
   ends?: string
 }
-/** What a model asks for: one of the three says when. */
-export interface AskedTask {
+/** A task that a model schedules; exactly one of the last three fields is the time. */
+export interface TaskRequest {
   prompt: string
-  /** Five fields of cron, or a nickname. */
+  /** Five cron fields, or a nickname such as `@daily`. */
   expression?: string
   every?: string
   run_at?: string
 }
-/** What begins by itself in a session, for whoever sits at it. */
+/** The scheduled tasks of a session. */
 export interface SessionSchedule {
-  /** The earliest first. */
+  /** Lists the tasks, earliest first. */
   list(): readonly SessionTask[]
-  /** `[interval] <prompt>` or `<prompt> every <interval>`: again and again, for at most three days. Throws VT_SCHED_BAD_EXPRESSION, VT_SCHED_FULL, VT_SCHED_DISABLED. */
+  /**
+   * Repeats `[interval] <prompt>` or `<prompt> every <interval>` for at most three days. Throws
+   * VT_SCHED_BAD_EXPRESSION, VT_SCHED_FULL, VT_SCHED_DISABLED.
+   */
   loop(text: string): Promise<SessionTask>
-  /** `<HH:MM | +45m | RFC 3339> <text>`: once. Throws as `loop` does. */
+  /** Schedules `<HH:MM | +45m | RFC 3339> <text>` once. Throws the same codes as `loop`. */
   remind(text: string): Promise<SessionTask>
-  /** How many went: those of an id, or `all`. */
+  /** Cancels the task of an id, or `all`. Returns the number of cancelled tasks. */
   cancel(id: string): Promise<number>
-  /** Milliseconds until something is due, where a person sits at the conversation and no turn is open; `undefined` where nothing comes. */
+  /**
+   * Returns the milliseconds until the next task is due while the conversation is idle; `undefined` if no task is
+   * scheduled.
+   */
   due(): number | undefined
 }
-/** What is kept of a task beside the conversation. */
+/** The texts of a task that are stored outside of the conversation. */
 export type ArtifactName = 'spec' | 'contract' | 'feature_list' | 'evaluation' | 'plan' | 'blocked'
-/** What a message of the harness tells the model, so that it is told once. */
-export type Told = 'not_applied' | 'tracker' | 'blocked' | 'evaluation' | 'reports'
+/** The subject of a message of the harness, to report each subject once. */
+export type ReminderKind = 'not_applied' | 'tracker' | 'blocked' | 'evaluation' | 'reports'
 export type FactOf<K extends Fact['kind']> = Extract<Fact, { kind: K }>
-/** One line of messages.jsonl; `n` has no gap, `seal` is the user's mark, `crc` is the CRC-32 of the line without it, in hex. */
+/**
+ * One line of messages.jsonl; `n` has no gap, `seal` is the user's mark, `crc` is the CRC-32 of the line without it,
+ * in hex.
+ */
 export type JournalRecord = Fact & { n: number; ts: string; turn: number; seal?: string; crc: string }
 
-/** When a fact is on disk: before anything else happens; so where the call may change something; or with the next wait, that of the turn's end at the latest. */
-type OnDisk = 'at once' | 'at once for changes' | 'with the next wait'
+/**
+ * The time when a fact is flushed: at once, at once if the call may change something, or with the next flush, at the
+ * end of the turn at the latest.
+ */
+type Durability = 'at once' | 'at once for changes' | 'with the next wait'
 
-/** What a journal may hold: what each fact says, and when it is on disk. */
-export const factTable: { readonly [K in Fact['kind']]: { says: string; on_disk: OnDisk } } = {
+/** The facts of a journal, with their description and the time when they are on disk. */
+export const factTable: { readonly [K in Fact['kind']]: { description: string; on_disk: Durability } } = {
   segment: {
-    says: 'A stretch of steps begins with one frozen prompt and one frozen list of tools; their texts are in `prompts/<sha256>`.',
+    description:
+      'A segment of steps begins, with a frozen prompt and a frozen list of tools. ' +
+      'Their texts are in `prompts/<sha256>`.',
     on_disk: 'with the next wait',
   },
-  turn_start: { says: 'A turn begins, with its input.', on_disk: 'with the next wait' },
-  turn_end: { says: 'The turn ended, completed or with a code.', on_disk: 'with the next wait' },
+  turn_start: { description: 'A turn begins, with its input.', on_disk: 'with the next wait' },
+  turn_end: { description: 'The turn ended, completed or with a code.', on_disk: 'with the next wait' },
   message: {
-    says: 'A step of the model with what it cost, the results of all its calls, or a message that no person wrote.',
+    description: 'A step of the model with its cost, the results of all its calls, or a message of the harness.',
     on_disk: 'with the next wait',
   },
-  call_start: { says: 'A call begins: its name, its input, what it can do at worst.', on_disk: 'at once for changes' },
+  call_start: {
+    description: 'A call begins: its name, its input, its possible effects.',
+    on_disk: 'at once for changes',
+  },
   call_end: {
-    says: 'The result of a call as the model reads it, with its images by their digests, the files it changed, and why it was not applied.',
+    description:
+      'The result of a call for the model: its text, digests of its images, changed files, ' +
+      'and the reason if it was not applied.',
     on_disk: 'at once for changes',
   },
   compaction: {
-    says: 'The messages before one gave way to a summary, or to a fresh start; they are in `history_path`.',
+    description: 'A summary or a fresh start replaced the messages before one message. They are in `history_path`.',
     on_disk: 'at once',
   },
-  cleared: { says: 'Old results gave way to a shorter text.', on_disk: 'with the next wait' },
-  revert: { says: 'A turn of its own that restores what was before another one.', on_disk: 'at once' },
+  cleared: { description: 'Shorter texts replaced old results.', on_disk: 'with the next wait' },
+  revert: { description: 'A separate turn that restores the state before another turn.', on_disk: 'at once' },
   child: {
-    says: 'A part of the work that an agent does: it waits, runs, or ended, with its report.',
+    description: 'A delegated part of the work: its state, and its report.',
     on_disk: 'at once',
   },
   rights: {
-    says: 'The session does a part of the work of another one, which leaves it these tools and paths, whoever opens it.',
+    description: 'The session is a delegated part of another one, limited to these tools and paths.',
     on_disk: 'at once',
   },
   mode: {
-    says: 'The mode of all calls from now on: a person chose it, accepted a plan, or gave a part of the work.',
+    description: 'The mode of all later calls: a person chose it or accepted a plan, or the parent set it.',
     on_disk: 'at once',
   },
   tracker: {
-    says: 'The steps of the task, all of them, as the model, a person or a planner left them.',
+    description: 'All steps of the task, as written by the model, a person, a planner or the harness.',
     on_disk: 'with the next wait',
   },
-  goal: { says: 'A person set a goal: the run goes on until it is met.', on_disk: 'at once' },
-  goal_end: { says: 'The goal was met, or a person cleared it.', on_disk: 'at once' },
-  verified: { says: 'The commands that prove the work ran; what came of each.', on_disk: 'at once' },
+  goal: { description: 'A person set a goal: the run continues until it is met.', on_disk: 'at once' },
+  goal_end: { description: 'The goal was met, or a person cleared it.', on_disk: 'at once' },
+  verified: { description: 'The verification commands ran, with the result of each.', on_disk: 'at once' },
   artifact: {
-    says: 'A text beside the conversation: a plan, what a planner or an evaluator wrote, a handoff for whoever goes on.',
+    description: 'A text outside of the conversation: a plan, a text of a planner or evaluator, or a handoff.',
     on_disk: 'with the next wait',
   },
-  phase: { says: 'A task that is planned, built and evaluated comes to one of these.', on_disk: 'at once' },
-  task: { says: 'Something begins by itself from now on, is due at another time, or is gone.', on_disk: 'at once' },
-  note: { says: 'Something for whoever reads the journal.', on_disk: 'with the next wait' },
+  phase: { description: 'A planned task entered a phase: plan, build or done.', on_disk: 'at once' },
+  task: { description: 'A scheduled task was added, moved or removed.', on_disk: 'at once' },
+  note: { description: 'A note for readers of the journal.', on_disk: 'with the next wait' },
 }
 
-/** Whether whoever writes a fact waits for the disk; `effects` are those of the call that it is about. */
-export const waitsForDisk = ({ kind }: Fact, effects: readonly Effect[]): boolean =>
+/** Returns whether the writer of a fact waits for the disk; `effects`: of the call of the fact. */
+export const shouldAwaitDisk = ({ kind }: Fact, effects: readonly Effect[]): boolean =>
   factTable[kind].on_disk === 'at once' || (factTable[kind].on_disk === 'at once for changes' && !isQuiet(effects))

@@ -7,56 +7,56 @@ export interface TrackerItem {
   status: TaskStatus
   files?: string[]
   outcome?: string
-  /** Commands that prove it. */
+  /** Commands that prove the step. */
   verify?: string[]
 }
-/** The steps of the task under way. */
+/** The steps of the current task. */
 export interface Tracker {
   title: string
   items: TrackerItem[]
   notes?: string
 }
-/** A command of a verification that ran to its end. */
+/** A finished command of a verification. */
 export interface ProofRun {
   command: string
   exit_code: number | null
   timed_out: boolean
   duration_ms: number
-  /** SHA-256 of what it printed, times left out, in hex. */
+  /** SHA-256 of its output without times, in hex. */
   digest: string
 }
-/** A file as it was; `null`: there was none. */
+/** The content of a file at one time; `sha256` is `null` if the file did not exist. */
 export interface FileHash {
   path: string
   /** In hex. */
   sha256: string | null
 }
 export type VerificationResult = 'passed' | 'failed' | 'not_run'
-/** What a session remembers of its task. */
+/** The memory of a session about its task. */
 export interface TaskMemory {
   task_summary?: string
   spec_summary?: string
   evaluation_summary?: string
   verification_summary?: string
   constraints?: string[]
-  /** Commands that have to pass and have not, since the last change; then what agents say they checked. */
+  /** Commands that have not passed since the last change, then checks that agents report. */
   verification_todo?: string[]
-  /** Files that agents changed, or say that they did. */
+  /** Files that agents changed or report as changed. */
   touched_files?: string[]
-  /** What agents reported, not checked. */
+  /** Unchecked facts from the reports of agents. */
   grounded_facts?: GroundedFact[]
   open_questions?: string[]
   delegation_notes?: string[]
 }
-/** How far a run is with a goal of a person, since it was set. */
+/** The progress of a run toward the goal, since the goal was set. */
 export interface GoalProgress {
   turns: number
-  /** In USD; `null`: nobody knows. */
+  /** In USD; `null`: unknown. */
   cost_usd: number | null
-  /** What the commands came to last. */
+  /** The last verification. */
   verification?: Verification
 }
-/** What the last verification of a run came to, command by command. */
+/** The result of the last verification of a run, by command. */
 export interface Verification {
   result: VerificationResult | 'none'
   commands: readonly ProofRun[]

@@ -1,4 +1,4 @@
-export { alarm, clock, random, seeded, uuidOf, type Alarm } from './clock.js'
+export { startAlarm, clock, random, createSeededRandom, createUuid, type Alarm } from './clock.js'
 export type {
   AgentProviders,
   Approve,
@@ -16,19 +16,27 @@ export type {
   Store,
 } from './components.js'
 export type { ChildReport, ChildStatus, GroundedFact } from './delegation_types.js'
-export { callIdentity, traitsOfCall, isQuiet, meaningOf, meaningsIn, subjectOf, type Meaning } from './effects.js'
-export { AgentError, hintOf, messageOf } from './errors.js'
+export {
+  toCallIdentity,
+  describeTraits,
+  isQuiet,
+  resolveCall,
+  resolveCalls,
+  describeSubject,
+  type CallMeaning,
+} from './effects.js'
+export { AgentError, findHint, toErrorMessage } from './errors.js'
 export {
   factTable,
-  waitsForDisk,
+  shouldAwaitDisk,
   type ArtifactName,
-  type AskedTask,
+  type TaskRequest,
   type Fact,
   type FactOf,
   type JournalRecord,
   type SessionSchedule,
   type SessionTask,
-  type Told,
+  type ReminderKind,
 } from './facts.js'
 export type {
   FileHash,
@@ -41,12 +49,12 @@ export type {
   Verification,
   VerificationResult,
 } from './finish_types.js'
-export { idMaker } from './ids.js'
-export { readLimited } from './limited.js'
+export { createIdMaker } from './ids.js'
+export { readLimited } from './read_limited.js'
 export { LoopDetector } from './loop_detector.js'
-export { outcomeOfFailure, outcomeTable } from './outcome.js'
-export { describeFault, earlierResult, textOfResult } from './result_text.js'
-export { agentSettings, type AgentSettings, type RunLimits } from './settings.js'
+export { toOutcomeCode, outcomeTable } from './outcome.js'
+export { describeFault, findEarlierResult, toModelText } from './result_text.js'
+export { resolveAgentSettings, type AgentSettings, type RunLimits } from './settings.js'
 export type {
   CallOutcome,
   CallPart,

@@ -3,13 +3,14 @@ import { nextLine, noticeLines, successText } from '../../lib/base/index.js'
 import type { ModelText } from './components.js'
 import type { Msg } from './types.js'
 
-/** A result as the text that a model reads. */
-export function textOfResult(result: Result): ModelText {
+const SPOOL_NOTE = /the whole text is in (\.vtcode\/spool\/[\w.-]+)/
+
+/** Renders a result as text for a model. */
+export function toModelText(result: Result): ModelText {
   if (result.ok) {
-    const said = result.output['spool_path']
-    // What a command printed may name any file; the slot knows.
-    const spool_path =
-      typeof said === 'string' ? said : /the whole text is in (\.vtcode\/spool\/[\w.-]+)/.exec(result.text ?? '')?.[1]
+    const declaredPath = result.output['spool_path']
+    // The output of a command may mention any file; the declared path is reliable.
+    const spool_path = typeof declaredPath === 'string' ? declaredPath : SPOOL_NOTE.exec(result.text ?? '')?.[1]
     return { text: successText(result), is_error: false, ...(spool_path !== undefined && { spool_path }) }
   }
   const { code, message, hint, details, next } = result.error
@@ -17,19 +18,21 @@ export function textOfResult(result: Result): ModelText {
     `ERROR ${code}: ${message}`,
     ...(hint ? [`Hint: ${hint}`] : []),
     ...nextLine(result.error),
-    ...sayLine(details?.['say'], message, next !== undefined),
+    ...formatSayLine(details?.['say'], message, next !== undefined),
   ]
   return { text: lines.join('\n') + noticeLines(result), is_error: true }
 }
 
 /**
- * What the final answer has to say of a change that was not made; a sentence that only repeats the error is not written out again, and
- * where a call goes on it comes to that only if the change is still not made when the turn ends, which the model is told then.
+ * Returns the sentence that the final answer must contain about a change that was not made. A sentence that only
+ * repeats the error
+ * is shortened, and left out if the error offers a next call: the end of the turn reminds the model of changes still
+ * missing.
  */
-function sayLine(say: unknown, message: string, goesOn: boolean): string[] {
+function formatSayLine(say: unknown, message: string, hasNext: boolean): string[] {
   if (typeof say !== 'string') return []
   if (!say.includes(message.replace(/\.$/, ''))) return [`Say: ${say}`]
-  return goesOn ? [] : ['Say: Not applied. Add why, and the next action.']
+  return hasNext ? [] : ['Say: Not applied. Add why, and the next action.']
 }
 
 export const describeFault = (
@@ -38,8 +41,8 @@ export const describeFault = (
   hint = '',
 ): { code: string; message: string; hint: string } => ({ code, message, hint })
 
-/** The latest whole result of one of these calls in the live context, if `text` begins with it and adds remarks at most. */
-export function earlierResult(
+/** Returns the latest whole result of one of these calls in the context, if `text` equals it or only adds notices. */
+export function findEarlierResult(
   messages: readonly Msg[],
   same: ReadonlySet<string>,
   text: string,

@@ -2,25 +2,25 @@ import type { Settings } from '../../../core/shapes/index.js'
 import type { Kernel } from '../../../core/contract/index.js'
 
 type AgentBlocks = Pick<Settings, 'context' | 'tools' | 'checkpoints' | 'telemetry' | 'subagents' | 'sessions'>
-/** The blocks of the settings that the agent reads, as far as its run is held to them. */
+/** The settings of the agent, after the limits of the run. */
 export interface AgentSettings extends AgentBlocks {
-  /** A definition of an agent may name an effort of its provider. */
+  /** Any text, because the definition of an agent may name an effort of its provider. */
   agent: Omit<Settings['agent'], 'reasoning_effort'> & { reasoning_effort?: string }
   harness: Settings['agent']['harness']
   automation: { full_auto: { max_turns: number } }
 }
 
-/** What a run may be held to beyond the settings; nothing here widens them. */
+/** Limits of a run in addition to the settings; they can only be stricter. */
 export interface RunLimits {
   max_turns?: number
   max_budget_usd?: number
 }
 
-export function agentSettings(kernel: Kernel, limits: RunLimits = {}): AgentSettings {
+export function resolveAgentSettings(kernel: Kernel, limits: RunLimits = {}): AgentSettings {
   const { agent, automation, ...rest } = kernel.settings
-  const max_turns = tighter(automation.full_auto.max_turns || Infinity, limits.max_turns || Infinity)
+  const max_turns = pickLower(automation.full_auto.max_turns || Infinity, limits.max_turns || Infinity)
   const { dynamic } = rest.context
-  const budget = tighter(agent.harness.max_budget_usd ?? Infinity, limits.max_budget_usd ?? Infinity)
+  const budget = pickLower(agent.harness.max_budget_usd ?? Infinity, limits.max_budget_usd ?? Infinity)
   return {
     ...rest,
     agent,
@@ -30,4 +30,4 @@ export function agentSettings(kernel: Kernel, limits: RunLimits = {}): AgentSett
   }
 }
 
-const tighter = (a: number, b: number): number => Math.min(a, b)
+const pickLower = (a: number, b: number): number => Math.min(a, b)

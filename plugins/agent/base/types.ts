@@ -3,17 +3,19 @@ import type { GroundedFact } from './delegation_types.js'
 import type { Verification } from './finish_types.js'
 
 export type MessageOrigin = 'prompt' | 'queue' | 'schedule' | 'harness' | 'parent' | 'instructions'
-/** What a provider notes on its parts, such as signatures; it goes back to that provider unchanged, and to no other. */
-interface Noted {
+/** The metadata of a provider, such as signatures. It returns unchanged to that provider only. */
+interface ProviderNotes {
   meta?: JsonObject
   /** Name of the provider. */
   from?: string
 }
-export interface TextPart extends Noted {
+export interface TextPart extends ProviderNotes {
   type: 'text'
   text: string
 }
-/** An image of a conversation: what it is called and which bytes it has. These lie beside the journal, under their digest. */
+/**
+ * An image of a conversation: its name and the digest of its bytes. The bytes are stored with the journal, by digest.
+ */
 export interface ImageRef {
   name: string
   mime_type: string
@@ -27,19 +29,19 @@ export interface ImagePart {
   image: ImageRef
 }
 /** The reasoning of a model. */
-export interface ReasoningPart extends Noted {
+export interface ReasoningPart extends ProviderNotes {
   type: 'reasoning'
   text: string
 }
-/** `call_id` is ours and unique in the thread; `tool_call_id` is the provider's, which may repeat. */
-export interface CallPart extends Noted {
+/** `call_id` is unique in the thread; `tool_call_id` comes from the provider and may repeat. */
+export interface CallPart extends ProviderNotes {
   type: 'tool_call'
   call_id: string
   tool_call_id: string
   name: string
-  /** The arguments as the model wrote them, or what they meant where they could be read. */
+  /** The parsed arguments, or their text if they could not be parsed. */
   input: unknown
-  /** Why the arguments cannot be run; the call is answered with it. */
+  /** The error of arguments that cannot be used; it is the result of the call. */
   fault?: { code: string; message: string; hint: string }
 }
 export interface ResultPart {
@@ -51,7 +53,7 @@ export interface ResultPart {
   is_error: boolean
   spool_path?: string
   images?: ImageRef[]
-  /** Files that are different since the call, as far as it is known. */
+  /** Files that the call changed, if known. */
   changed?: string[]
 }
 export type MessagePart = TextPart | ImagePart | ReasoningPart | CallPart | ResultPart
@@ -73,13 +75,13 @@ export interface Usage {
 }
 export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'other'
 
-/** A call that was to change something and changed nothing: its tool, the paths or the command it was about on one line, and the code of the refusal. */
+/** A refused change: its tool, its paths or its command on one line, and the code of the refusal. */
 export interface NotApplied {
   tool: string
   target: string
   code: string
 }
-/** With what may be done next; `by`: a person said no, whom the model has heard. */
+/** A refused change with the next action; `by`: a person denied it, and the model knows. */
 export interface RefusedChange extends NotApplied {
   next?: string
   by?: 'person'
@@ -102,7 +104,7 @@ export type ItemStatus = 'in_progress' | 'completed' | 'failed' | 'cancelled' | 
 export type ThreadItem =
   | { id: string; type: 'user_message'; text: string; origin: MessageOrigin; intent_id?: string }
   | { id: string; type: 'agent_message'; text: string; status: ItemStatus }
-  /** A plan that is put before a person, as Markdown. */
+  /** A plan that is shown to a person, as Markdown. */
   | { id: string; type: 'plan'; text: string; status: ItemStatus }
   | { id: string; type: 'reasoning'; text: string; status: ItemStatus }
   | {
@@ -116,7 +118,7 @@ export type ThreadItem =
       outcome?: CallOutcome
       effects: readonly Effect[]
       executor?: string
-      /** The model did not ask for it. */
+      /** Present if the harness made the call, not the model. */
       origin?: 'harness'
     }
   | {
@@ -162,7 +164,7 @@ export type ThreadItem =
       duration_ms?: number
       data?: JsonObject
     }
-  /** A part of the work that an agent does in a thread of its own; `trajectory_path`: its journal, workspace-relative. */
+  /** A delegated part in a thread of its own; `trajectory_path`: its journal, workspace-relative. */
   | {
       id: string
       type: 'subagent'
@@ -209,7 +211,7 @@ export interface FileChange {
   removed_lines?: number
 }
 
-/** What a turn begins with, in tokens; the cache's are those of the answer before it. */
+/** The tokens at the start of a turn; the cache counts are those of the previous answer. */
 export interface TokenBreakdown {
   /** Without the instruction files. */
   system_prompt_tokens: number
@@ -248,7 +250,7 @@ export type EventBody =
       num_steps: number
       verified: boolean | null
       verification?: Verification
-      /** Changes that were asked for last and not made; at most 20. */
+      /** The last changes that were requested and not made; at most 20. */
       not_applied?: NotApplied[]
     }
   | {
@@ -306,7 +308,7 @@ export type EventBody =
       duration_ms: number
       attempts: number
       item_ids: string[]
-      /** The model was asked for something beside the conversation; `step` is the last one of the conversation. */
+      /** Present for a request outside of the conversation; `step` is the last one of the conversation. */
       purpose?: 'plan' | 'evaluate' | 'review'
     }
   | { type: 'permission.requested'; tool_name: string; call_id: string; reason: string; policy: string }
@@ -327,7 +329,7 @@ export type EventBody =
     }
   | { type: 'error'; message: string; code: string }
 export type ThreadEvent = EventBody & { seq: number; ts: string; thread_id: string; turn_id?: string }
-/** Why a conversation begins anew with what matters of it. */
+/** The reasons to restart a conversation with its memory. */
 export type ResetTrigger = 'plan_approval' | 'stall' | 'compaction'
 export type SegmentReason = 'start' | 'compaction' | 'reset' | 'instructions' | 'catalog' | 'model_switch' | 'mode'
 export type CompactTrigger = 'manual' | 'auto' | 'recovery' | 'model_switch'
@@ -346,24 +348,24 @@ export type OutcomeCode =
   | 'cancelled'
   | 'unknown'
 export type Subtype = 'success' | 'error_during_execution' | 'error_max_turns' | 'error_max_budget_usd' | 'cancelled'
-/** How a run ended. */
+/** The end of a run. */
 export interface RunOutcome {
   session_id: string
   outcome_code: OutcomeCode
   subtype: Subtype
-  /** What a process that did nothing else exits with. */
+  /** The exit code of a process with one run. */
   exit_code: number
   /** The last text of the agent. */
   text: string
   usage: Usage
   total_cost_usd: number | null
   num_turns: number
-  /** Answers of a model that the run took in. */
+  /** The number of answers of a model. */
   num_requests: number
-  /** Commands proved the work; `false` where they should have and did not, `null` where nothing was to be proved. */
+  /** The result of the verification; `null` if the run had none. */
   verified: boolean | null
   verification?: Verification
-  /** Changes that were asked for last and not made; at most 20. */
+  /** The last changes that were requested and not made; at most 20. */
   not_applied?: NotApplied[]
   error?: { code: string; message: string; hint: string }
 }

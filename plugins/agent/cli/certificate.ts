@@ -3,8 +3,11 @@ import { createCertificate, listDifferences, hashFiles } from '../task/index.js'
 import { readRecords } from '../history/index.js'
 import { threadTable } from '../thread_state.js'
 
-/** The certificate of a session, as the text that is kept, and what of the files in it is different by now. Throws VT_SESSION_NOT_FOUND, VT_SESSION_FOREIGN, VT_CERTIFICATE_NONE. */
-export async function certificateOfSession(
+/**
+ * Returns the certificate of a session as text, and the differences of its files since then. Throws
+ * VT_SESSION_NOT_FOUND, VT_SESSION_FOREIGN, VT_CERTIFICATE_NONE.
+ */
+export async function createSessionCertificate(
   workspace: Workspace,
   id: string,
 ): Promise<{ text: string; different: string[] }> {

@@ -1,48 +1,50 @@
 import type { Io, Kernel } from '../../../core/contract/index.js'
-import { difference, settingsDraft, settingsFile, writeDraft } from '../../lib/own_files/index.js'
+import { formatDifference, draftSettings, findSettingsFile, writeDraft } from '../../lib/own_files/index.js'
 import { isInteractive, toOneLine, pickOne, say } from '../../lib/terminal/index.js'
-import { agentSettings, messageOf } from '../base/index.js'
-import { modelChoices, type Model } from '../providers/index.js'
+import { resolveAgentSettings, toErrorMessage } from '../base/index.js'
+import { listModelChoices, type Model } from '../providers/index.js'
 
 /**
- * The model that a person at the terminal picks where nobody has said one and several providers can be asked; their settings keep it. `undefined`
- * where there is nothing to ask, nobody to ask, or no answer.
+ * Asks the person at the terminal for a model if none is set and several providers are usable, and saves the answer
+ * in the settings.
+ * Returns `undefined` if there is no question, no person or no answer.
  */
-export async function pickedModel(kernel: Kernel, io: Io): Promise<string | undefined> {
-  // What vtcode started chooses nothing for the user.
+export async function pickModel(kernel: Kernel, io: Io): Promise<string | undefined> {
+  // A program that vtcode started chooses nothing for the user.
   if (io.env['VTCODE'] === '1') return undefined
-  if ((io.env['VTCODE_MODEL'] ?? agentSettings(kernel).agent.model) !== undefined || !isInteractive(io))
+  if ((io.env['VTCODE_MODEL'] ?? resolveAgentSettings(kernel).agent.model) !== undefined || !isInteractive(io))
     return undefined
-  const choices = modelChoices(kernel, io.env)
+  const choices = listModelChoices(kernel, io.env)
   if (new Set(choices.map(({ entry }) => entry.name)).size < 2) return undefined
   const id = await pickOne(
     io,
     'Which model?',
-    choices.map((model) => ({ value: model.id, label: model.id, hint: aboutModel(model) })),
+    choices.map((model) => ({ value: model.id, label: model.id, hint: describeModel(model) })),
   )
-  // What a repository brings is known in it alone.
+  // A provider of the workspace is not known elsewhere.
   if (id !== undefined && choices.find((model) => model.id === id)!.source.from.layer !== 'workspace')
-    await keepModel(id, kernel, io)
+    await saveModel(id, kernel, io)
   return id
 }
 
-/** What a person who picks a model wants to know of it. */
-export function aboutModel({ facts: { context_window, cost }, sources }: Model): string {
+/** Describes a model for a person who picks one: window and prices. */
+export function describeModel({ facts: { context_window, cost }, sources }: Model): string {
   const window = sources['context_window'] === 'assumed' ? [] : [`${Math.round(context_window! / 1000)}k tokens`]
   return [...window, ...(cost ? [`${cost.input} / ${cost.output} USD per million`] : [])].join(', ')
 }
 
-async function keepModel(id: string, { inspection: { home } }: Kernel, io: Io): Promise<void> {
-  const file = settingsFile(home)
+async function saveModel(id: string, { inspection: { home } }: Kernel, io: Io): Promise<void> {
+  const file = findSettingsFile(home)
   try {
-    const draft = await settingsDraft(file, { 'agent.model': id })
-    io.stderr.write(difference(draft, { ...io, stdout: io.stderr }))
+    const draft = await draftSettings(file, { 'agent.model': id })
+    io.stderr.write(formatDifference(draft, { ...io, stdout: io.stderr }))
     writeDraft(draft)
   } catch (error) {
     say(
       io,
       'warning',
-      `${toOneLine(file)} is not changed: ${messageOf(error)}. To keep the choice, say it there: agent: { model: ${id} }`,
+      `Cannot change '${toOneLine(file)}': ${toErrorMessage(error)}. ` +
+        `To keep the choice, add this line to the file: agent: { model: ${id} }`,
     )
   }
 }

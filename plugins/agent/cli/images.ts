@@ -4,7 +4,7 @@ import { basename, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { visibleLine } from '../../../core/text/index.js'
 import type { Io } from '../../../core/contract/index.js'
-import { lookAtImage, mostOfImage } from '../../lib/reading/index.js'
+import { readImageFacts, IMAGE_LIMITS } from '../../lib/reading/index.js'
 import { say } from '../../lib/terminal/index.js'
 import type { GivenImage } from '../index.js'
 
@@ -12,55 +12,57 @@ export interface ImageFlags {
   image?: string[]
 }
 const { O_RDONLY, O_NONBLOCK = 0 } = constants
-const mostImages = 20
+const MAX_IMAGES = 20
 
-/** The flag of the verbs that take images with a task. */
-export const withImages = (command: Command): Command =>
-  command.option('--image <files>', 'images, commas between', (value: string, before: string[] = []) => [
+/** Adds the flag --image to a command. */
+export const addImageOption = (command: Command): Command =>
+  command.option('--image <files>', 'images, separated by commas', (value: string, before: string[] = []) => [
     ...before,
     value,
   ])
 
-/** The images that a person names, wherever they lie; nothing, when one is none, and why is said. */
-export async function givenImages(
+/**
+ * Reads the images that a person names, from any folder. Prints an error and returns `undefined` if one is unusable.
+ */
+export async function readImages(
   { image = [] }: ImageFlags,
   io: Io,
   word = '--image',
 ): Promise<GivenImage[] | undefined> {
-  const files = (await Promise.all(image.map(named))).flat()
+  const files = (await Promise.all(image.map(splitFiles))).flat()
   const images: GivenImage[] = []
-  if (files.length > mostImages)
-    return wrong(io, `${word} names ${files.length} files; at most ${mostImages} are taken.`)
+  if (files.length > MAX_IMAGES)
+    return reportError(io, `${word} names ${files.length} files; at most ${MAX_IMAGES} are accepted.`)
   for (const file of files) {
-    const bytes = await bytesOf(file)
-    const fault = typeof bytes === 'string' ? bytes : lookAtImage(bytes)
-    if (typeof fault === 'string') return wrong(io, `${word} ${visibleLine(file)}: ${fault}.`)
+    const bytes = await readImage(file)
+    const fault = typeof bytes === 'string' ? bytes : readImageFacts(bytes)
+    if (typeof fault === 'string') return reportError(io, `${word} ${visibleLine(file)}: ${fault}.`)
     images.push({ name: basename(file), data: bytes as Buffer })
   }
   return images
 }
 
-function wrong(io: Io, text: string): undefined {
+function reportError(io: Io, text: string): undefined {
   say(io, 'error', text)
   return undefined
 }
 
-/** A file may have a comma in its name: what is there as it is written is one. */
-async function named(value: string): Promise<string[]> {
+/** Splits a list of files at commas, unless the whole text names an existing file. */
+async function splitFiles(value: string): Promise<string[]> {
   if (!value.includes(',') || (await stat(resolve(value)).catch(() => undefined))) return [value]
   return value.split(',').map((one) => one.trim())
 }
 
-/** The bytes of an image, or why it has none; what waits for a writer is not waited for. */
-async function bytesOf(file: string): Promise<Buffer | string> {
-  if (file === '') return 'a file is missing'
+/** Returns the bytes of an image, or the problem. Opens without blocking, because a pipe may have no writer. */
+async function readImage(file: string): Promise<Buffer | string> {
+  if (file === '') return 'the name of a file is empty'
   const opened = await open(resolve(file), O_RDONLY | O_NONBLOCK).catch((error: NodeJS.ErrnoException) => error)
   if (opened instanceof Error)
     return opened.code === 'ENOENT' ? 'file not found' : `it cannot be opened (${opened.code ?? opened.message})`
   try {
     const found: Stats = await opened.stat()
     if (!found.isFile()) return 'it is no regular file'
-    if (found.size > mostOfImage.bytes) return `it has ${found.size} bytes, and at most ${mostOfImage.bytes} are taken`
+    if (found.size > IMAGE_LIMITS.bytes) return `it has ${found.size} bytes; at most ${IMAGE_LIMITS.bytes} are accepted`
     return await opened.readFile()
   } catch (error) {
     return `it cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`

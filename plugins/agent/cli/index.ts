@@ -1,30 +1,51 @@
-export { agentSettings, factTable, outcomeTable, type EventSink, type RevertScope } from '../base/index.js'
-export { certificateOfSession } from './certificate.js'
-export { givenImages, withImages, type ImageFlags } from './images.js'
+export { resolveAgentSettings, factTable, outcomeTable, type EventSink, type RevertScope } from '../base/index.js'
+export { createSessionCertificate } from './certificate.js'
+export { readImages, addImageOption, type ImageFlags } from './images.js'
 export { signIn, signOut } from '../auth/index.js'
-export { aboutModel } from './choose_model.js'
+export { describeModel } from './choose_model.js'
 export { checkModel } from './model_check.js'
 export { preview } from './preview.js'
-export { printComponents } from './providers.js'
+export { printComponents } from './print_components.js'
 export { printFailure } from './print_failure.js'
-export { sessionOptions, withAgent, withResume, withSession, workThenAsk, type SessionFlags } from './session_flags.js'
+export {
+  toAgentOptions,
+  withAgent,
+  addResumeOptions,
+  addSessionOptions,
+  workAndAsk,
+  type SessionFlags,
+} from './session_flags.js'
 export {
   printPieces,
-  recordsInFile,
-  recordsOfSession,
+  openRecordFile,
+  openSessionRecords,
   refuseFlagged,
-  sessionExists,
-  sessionMeant,
-  tellFaults,
+  requireSession,
+  resolveSessionId,
+  reportFaults,
   writePieces,
 } from './session_records.js'
-export { collectorOf, sendSpans } from './send_spans.js'
+export { resolveCollector, sendSpans } from './send_spans.js'
 export { readTask } from './streams.js'
-export { atWork, childrenText, goalText, tasksText } from './tasks.js'
-export { Voice } from './voice.js'
-export { withFlags, work, type Flags } from './work.js'
-export { chooseComponents, componentChoices, runContextOf, runContexts, type RunContext } from '../components/index.js'
-export { briefly, eventLine, notAppliedLines, partLine, progress, reasonOf, summary } from '../events/index.js'
+export { formatActiveAgents, formatChildren, formatGoal, formatTasks } from './tasks.js'
+export { AnswerPrinter } from './answer_printer.js'
+export { addWorkOptions, work, type WorkFlags } from './work.js'
+export {
+  chooseComponents,
+  resolveChoices,
+  resolveRunContext,
+  runContexts,
+  type RunContext,
+} from '../components/index.js'
+export {
+  describeInput,
+  formatEventLine,
+  formatNotApplied,
+  formatPartLine,
+  createProgressSink,
+  describeReason,
+  formatSummary,
+} from '../events/index.js'
 export {
   listDifferences,
   hashFiles,
@@ -34,18 +55,32 @@ export {
   type Certificate,
 } from '../task/index.js'
 export {
-  agentItems,
+  listTrustItems,
   findAgents,
-  namedAgent,
-  childRights,
+  requireAgent,
+  computeChildRights,
   type AgentDefinition,
   type AgentFault,
 } from '../delegation/index.js'
 export { turnBounds } from '../loop/index.js'
-export { saidWhen } from '../schedule/index.js'
-export { listModels, offeredModels, signInOf } from '../model/index.js'
-export { findModel, modelChoices, uncountedModels, providerVariables, providerShown } from '../providers/index.js'
-export { atifOf, openResponsesOf, otelOf, outlineOf, tracePage, reduceLog, type Run } from '../records/index.js'
+export { formatTiming } from '../schedule/index.js'
+export { listModels, suggestModels, createSignIn } from '../model/index.js'
+export {
+  findModel,
+  listModelChoices,
+  listIgnoredModels,
+  listProviderVariables,
+  describeProvider,
+} from '../providers/index.js'
+export {
+  exportAtif,
+  exportOpenResponses,
+  exportOtel,
+  formatOutline,
+  renderPage,
+  reduceLog,
+  type Run,
+} from '../records/index.js'
 export {
   adoptSession,
   listAllSessions,

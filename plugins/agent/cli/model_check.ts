@@ -9,7 +9,7 @@ export interface ModelCheck {
   model: string
   answered: true
   latency_ms: number
-  /** Whether the model called the tool it was offered. */
+  /** The model called the offered tool. */
   calls_tools: boolean
   usage: Usage
 }
@@ -23,7 +23,7 @@ export async function checkModel(
 ): Promise<ModelCheck> {
   const providers = await chooseComponents({ kernel, env })
   const connection = await connect(kernel, id, providers)
-  const offered = {
+  const pingTool = {
     type: 'function' as const,
     name: 'ping',
     description: 'Answers.',
@@ -39,22 +39,22 @@ export async function checkModel(
     {
       system: 'Call the tool ping.',
       messages: [{ role: 'user', parts: [{ type: 'text', text: 'ping' }] }],
-      tools: connection.model.facts.supports_tools === false ? [] : [offered],
-      // About what these two take.
+      tools: connection.model.facts.supports_tools === false ? [] : [pingTool],
+      // The approximate size of prompt and tool.
       weight: { system: 16, tools: 16 },
-      // Less than this some servers refuse.
+      // Some servers reject a lower limit.
       max_output_tokens: 16,
       session_id: 'check',
     },
     {
       providers,
       speech: new Speech(new Events('check', providers.clock), () => 'check'),
-      retrying: async () => {},
-      lost: (cost) => (usage = cost.usage),
+      onRetry: async () => {},
+      onLost: (cost) => (usage = cost.usage),
     },
     signal,
   ).catch((error: unknown) => {
-    // A model that thinks before it says anything may need more than this to say it; it answers all the same.
+    // A reasoning model may reach the limit before its first text; it still answers.
     if (!(error instanceof AgentError && error.code === 'VT_LLM_LENGTH')) throw error
     return { parts: [], duration_ms: providers.clock.now() - began, usage }
   })

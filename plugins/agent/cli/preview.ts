@@ -1,20 +1,20 @@
-import { definedOnly } from '../../../core/shapes/index.js'
+import { omitUndefined } from '../../../core/shapes/index.js'
 import type { Io, Kernel } from '../../../core/contract/index.js'
 import { openWorkspace } from '../../../core/workspace/index.js'
 import { formatDocument, printable } from '../../lib/terminal/index.js'
 import { printFailure } from './print_failure.js'
-import { modelId } from './session_flags.js'
-import type { Flags } from './work.js'
+import { toModelId } from './session_flags.js'
+import type { WorkFlags } from './work.js'
 
-/** Prints the beginning of a run. Makes no session and asks no server. */
-export async function preview(kernel: Kernel, task: string, flags: Flags, io: Io): Promise<number> {
+/** Prints the start of a run. Creates no session and sends no request. */
+export async function preview(kernel: Kernel, task: string, flags: WorkFlags, io: Io): Promise<number> {
   const [
-    { environmentText, systemPrompt, instructionText },
+    { describeEnvironment, renderSystemPrompt, readInstructionText },
     { clock },
-    { toolDefinitions },
+    { createToolDefinitions },
     { findModel },
-    { agentSettings },
-    { withoutSchedule },
+    { resolveAgentSettings },
+    { excludeScheduleTool },
   ] = await Promise.all([
     import('../context/index.js'),
     import('../base/index.js'),
@@ -23,24 +23,27 @@ export async function preview(kernel: Kernel, task: string, flags: Flags, io: Io
     import('../base/index.js'),
     import('../schedule/index.js'),
   ])
-  const settings = agentSettings(kernel, definedOnly({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd }))
+  const settings = resolveAgentSettings(
+    kernel,
+    omitUndefined({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd }),
+  )
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
     const model = findModel(
       kernel,
       io.env,
-      modelId(flags.model, flags.provider) ?? io.env['VTCODE_MODEL'] ?? settings.agent.model,
+      toModelId(flags.model, flags.provider) ?? io.env['VTCODE_MODEL'] ?? settings.agent.model,
     )
-    const prompt = systemPrompt(
+    const prompt = renderSystemPrompt(
       kernel.inspection.resolveMode(),
-      await environmentText(workspace, clock),
-      await instructionText(kernel, workspace, settings),
+      await describeEnvironment(workspace, clock),
+      await readInstructionText(kernel, workspace, settings),
     )
     const { id, format, facts } = model
-    const tools = toolDefinitions(
+    const tools = createToolDefinitions(
       {
         tools: (how) =>
-          withoutSchedule(
+          excludeScheduleTool(
             kernel.tools({
               ...how,
               audience: 'agent',

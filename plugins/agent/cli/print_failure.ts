@@ -1,11 +1,11 @@
 import type { Io, Kernel } from '../../../core/contract/index.js'
 import { say } from '../../lib/terminal/index.js'
-import { AgentError, hintOf } from '../base/index.js'
+import { AgentError, findHint } from '../base/index.js'
 
-/** Prints why there is no run; returns the exit code: 3 where settings or the environment have to change. */
+/** Prints the failure of a run; returns the exit code: 3 if settings or the environment must change. */
 export function printFailure(kernel: Kernel, error: unknown, io: Io): number {
   if (!(error instanceof AgentError)) throw error
-  say(io, 'error', `${error.code}: ${error.message}\n  ${error.extra.hint ?? hintOf(kernel, error.code)}`)
+  say(io, 'error', `${error.code}: ${error.message}\n  ${error.extra.hint ?? findHint(kernel, error.code)}`)
   return configuration.has(error.code) ? 3 : 1
 }
 

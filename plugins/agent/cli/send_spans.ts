@@ -1,32 +1,38 @@
-import { deadline, version } from '../../../core/system/index.js'
+import { startDeadline, version } from '../../../core/system/index.js'
 import type { Io, Kernel } from '../../../core/contract/index.js'
 import { say } from '../../lib/terminal/index.js'
-import { AgentError, agentSettings, messageOf, type AgentSettings } from '../base/index.js'
+import { AgentError, resolveAgentSettings, toErrorMessage, type AgentSettings } from '../base/index.js'
 
-const patience_ms = 60_000
+const TIMEOUT_MS = 60_000
 
-/** Where spans go: what was named, else the user's own setting; a bare address gets the path that OTLP gives it. Throws VT_CONFIG_INVALID. */
-export function collectorOf(kernel: Kernel, named: string | true): URL {
-  const { telemetry }: Pick<AgentSettings, 'telemetry'> = agentSettings(kernel)
+/**
+ * Returns the address of the collector: `named`, else the user's setting. A bare address gets the default path of
+ * OTLP. Throws VT_CONFIG_INVALID.
+ */
+export function resolveCollector(kernel: Kernel, named: string | true): URL {
+  const { telemetry }: Pick<AgentSettings, 'telemetry'> = resolveAgentSettings(kernel)
   const address = named === true ? telemetry.otel_endpoint : named
   const hint =
-    'Name it, as in --endpoint http://127.0.0.1:4318, or set telemetry.otel_endpoint in ~/.vtcode/vtcode.config.yaml.'
+    'Give an address, such as --endpoint http://127.0.0.1:4318, ' +
+    'or set telemetry.otel_endpoint in ~/.vtcode/vtcode.config.yaml.'
   if (address === undefined)
     throw new AgentError('VT_CONFIG_INVALID', '--endpoint has no address, and telemetry.otel_endpoint is not set.', {
       hint,
     })
   const url = URL.canParse(address) ? new URL(address) : undefined
   if (!url || !/^https?:$/.test(url.protocol))
-    throw new AgentError('VT_CONFIG_INVALID', `'${address.slice(0, 200)}' is no address of a collector.`, { hint })
+    throw new AgentError('VT_CONFIG_INVALID', `'${address.slice(0, 200)}' is not an http or https address.`, { hint })
   if (url.username !== '' || url.password !== '')
-    throw new AgentError('VT_CONFIG_INVALID', 'The address of a collector holds no user and no password.', { hint })
+    throw new AgentError('VT_CONFIG_INVALID', 'The address of a collector must not contain a user or password.', {
+      hint,
+    })
   if (url.pathname === '/') url.pathname = '/v1/traces'
   return url
 }
 
-/** Sends a document in pieces, as fast as the collector takes it. Throws VT_EXPORT_REFUSED with what it said. */
+/** Streams a document to the collector. Throws VT_EXPORT_REFUSED with its answer or the network's failure. */
 export async function sendSpans(url: URL, pieces: AsyncIterable<string>, io: Io): Promise<void> {
-  const refused = (why: string) => new AgentError('VT_EXPORT_REFUSED', `${url.origin} did not take the spans: ${why}.`)
+  const createFault = (problem: string) => new AgentError('VT_EXPORT_REFUSED', `${problem}.`)
   const source = pieces[Symbol.asyncIterator]()
   const encoder = new TextEncoder()
   const body = new ReadableStream<Uint8Array>({
@@ -36,7 +42,7 @@ export async function sendSpans(url: URL, pieces: AsyncIterable<string>, io: Io)
       else controller.enqueue(encoder.encode(value))
     },
   })
-  using limit = deadline(patience_ms, io.signal)
+  using limit = startDeadline(TIMEOUT_MS, io.signal)
   const headers = { 'content-type': 'application/json', 'user-agent': `vtcode/${version}` }
   const init: RequestInit & { duplex: 'half' } = {
     method: 'POST',
@@ -47,21 +53,27 @@ export async function sendSpans(url: URL, pieces: AsyncIterable<string>, io: Io)
     signal: limit.signal,
   }
   let reply: Response
-  let said: string
+  let answer: string
   try {
     reply = await fetch(url, init)
-    said = (await reply.text()).slice(0, 64 * 1024)
+    answer = (await reply.text()).slice(0, 64 * 1024)
   } catch (error) {
     if (error instanceof AgentError) throw error
-    throw refused(messageOf((error as { cause?: unknown }).cause ?? error))
+    throw createFault(
+      `${url.origin} could not be reached: ${toErrorMessage((error as { cause?: unknown }).cause ?? error)}`,
+    )
   }
-  if (!reply.ok) throw refused(`status ${reply.status}${said.trim() === '' ? '' : `, ${said.trim().slice(0, 300)}`}`)
-  const rejected = rejectedIn(said)
-  if (rejected !== undefined) say(io, 'warning', `The collector left spans out: ${rejected}`)
+  if (!reply.ok)
+    throw createFault(
+      `${url.origin} rejected the spans: ` +
+        `status ${reply.status}${answer.trim() === '' ? '' : `, ${answer.trim().slice(0, 300)}`}`,
+    )
+  const rejected = parseRejection(answer)
+  if (rejected !== undefined) say(io, 'warning', `The collector rejected spans: ${rejected}`)
 }
 
-/** What a collector says that it left out of what it took otherwise. */
-function rejectedIn(text: string): string | undefined {
+/** Returns the number of spans that a collector rejected from an accepted document, with its message. */
+function parseRejection(text: string): string | undefined {
   try {
     const { partialSuccess } = JSON.parse(text) as {
       partialSuccess?: { rejectedSpans?: unknown; errorMessage?: unknown }

@@ -6,11 +6,11 @@ import { finished } from 'node:stream/promises'
 import type { Io } from '../../../core/contract/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { waitForDrain } from '../../lib/base/index.js'
-import { callsFolder } from '../../lib/state/index.js'
+import { CALLS_FOLDER } from '../../lib/state/index.js'
 import { say } from '../../lib/terminal/index.js'
 import { AgentError } from '../base/index.js'
 import {
-  eventsOfAtif,
+  readAtifEvents,
   isAtif,
   readEvents,
   type LogFaults,
@@ -20,23 +20,23 @@ import {
 import { readEventBytes, readSessionFile, listSessions, isValidSessionId } from '../session/index.js'
 import { findLastSession } from '../history/index.js'
 
-/** A log to be read: its events by stream, what lies beside it, and what turned out to be wrong with it. */
+/** A log: the stream of its events, its files, and the faults found while reading. */
 export interface SessionRecords {
   events: AsyncIterable<LoggedEvent>
   files: RecordFiles
   faults: LogFaults
 }
 
-/** The records of a session; `undefined` as id: of the one that was used last. Throws VT_SESSION_NOT_FOUND when they are read. */
-export async function recordsOfSession(workspace: Workspace, id: string): Promise<SessionRecords> {
+/** Opens the records of a session. Reading them throws VT_SESSION_NOT_FOUND. */
+export async function openSessionRecords(workspace: Workspace, id: string): Promise<SessionRecords> {
   const threads = new Map((await listSessions(workspace)).map((one) => [one.thread_id, one]))
-  const of = (session: string, seen: ReadonlySet<string>): SessionRecords => {
+  const openRecords = (session: string, seen: ReadonlySet<string>): SessionRecords => {
     const faults: LogFaults = { damaged: 0, torn: false }
     const child: RecordFiles['child'] = (thread) => {
       const known = threads.get(thread)
-      // What a person keeps to himself stays there, and a thread never holds itself.
+      // Sessions flagged no-export are left out, and a thread never contains itself.
       return known && !known.no_export && !seen.has(known.session_id)
-        ? of(known.session_id, new Set([...seen, known.session_id]))
+        ? openRecords(known.session_id, new Set([...seen, known.session_id]))
         : undefined
     }
     return {
@@ -45,26 +45,29 @@ export async function recordsOfSession(workspace: Workspace, id: string): Promis
       faults,
     }
   }
-  return of(id, new Set([id]))
+  return openRecords(id, new Set([id]))
 }
 
-/** The session that is meant: the one that is named, else the user's last one. Throws VT_SESSION_NOT_FOUND. */
-export const sessionMeant = async (workspace: Workspace, id: string | undefined): Promise<string> =>
+/** Returns the id, or that of the user's last session. Throws VT_SESSION_NOT_FOUND. */
+export const resolveSessionId = async (workspace: Workspace, id: string | undefined): Promise<string> =>
   id ?? (await findLastSession(workspace))
 
-/** Throws VT_SESSION_NOT_FOUND where the workspace has no folder of this session: of an agent or of a face without one. */
-export async function sessionExists(workspace: Workspace, id: string): Promise<void> {
-  if (isValidSessionId(id) && (await workspace.stat(`${callsFolder}/${id}`))?.kind === 'directory') return
+/** Throws VT_SESSION_NOT_FOUND if the workspace has no folder of this session, from an agent or another surface. */
+export async function requireSession(workspace: Workspace, id: string): Promise<void> {
+  if (isValidSessionId(id) && (await workspace.stat(`${CALLS_FOLDER}/${id}`))?.kind === 'directory') return
   throw new AgentError('VT_SESSION_NOT_FOUND', `Session not found: '${id}' in this workspace.`)
 }
 
-/** A log that a person names by its path: a file of events in the workspace, an ATIF trajectory, or the folder of an export. Throws VT_EXPORT_INVALID. */
-export async function recordsInFile(workspace: Workspace, path: string): Promise<SessionRecords> {
+/**
+ * Opens a log by its path: a file of events, an ATIF trajectory, or the folder of an export. Throws
+ * VT_EXPORT_INVALID.
+ */
+export async function openRecordFile(workspace: Workspace, path: string): Promise<SessionRecords> {
   const folder = (await workspace.stat(path))?.kind === 'directory'
-  const trajectory = folder ? undefined : await trajectoryIn(workspace, path)
+  const trajectory = folder ? undefined : await readTrajectory(workspace, path)
   if (trajectory !== undefined)
     return {
-      events: lazily(trajectory),
+      events: streamTrajectory(trajectory),
       files: { read: () => Promise.resolve(undefined) },
       faults: { damaged: 0, torn: false },
     }
@@ -75,14 +78,14 @@ export async function recordsInFile(workspace: Workspace, path: string): Promise
       ? workspace.readText(`${place}/${name}`).catch(() => undefined)
       : Promise.resolve(undefined)
   return {
-    events: readEvents(bytesOf(workspace, folder ? `${place}/events.jsonl` : path), faults),
+    events: readEvents(readChunks(workspace, folder ? `${place}/events.jsonl` : path), faults),
     files: { read },
     faults,
   }
 }
 
-/** The document of a file that begins as one; `undefined` for a log, whose lines are documents of their own. */
-async function trajectoryIn(workspace: Workspace, path: string): Promise<unknown> {
+/** Returns the ATIF document of a file; `undefined` for a log, which has one document on each line. */
+async function readTrajectory(workspace: Workspace, path: string): Promise<unknown> {
   const beginning = (await workspace.read(path, { length: 4096 })).toString()
   if (!/^\s*\{\s*"[^]{0,200}"ATIF-v/.test(beginning)) return undefined
   try {
@@ -90,17 +93,17 @@ async function trajectoryIn(workspace: Workspace, path: string): Promise<unknown
     if (isAtif(document)) return document
   } catch (error) {
     if (error instanceof SyntaxError)
-      throw new AgentError('VT_EXPORT_INVALID', `'${path}' is no ATIF trajectory: it is no JSON: ${error.message}.`)
+      throw new AgentError('VT_EXPORT_INVALID', `'${path}' is not an ATIF trajectory: invalid JSON: ${error.message}.`)
     throw error
   }
   return undefined
 }
 
-async function* lazily(document: unknown): AsyncGenerator<LoggedEvent> {
-  yield* eventsOfAtif(document)
+async function* streamTrajectory(document: unknown): AsyncGenerator<LoggedEvent> {
+  yield* readAtifEvents(document)
 }
 
-async function* bytesOf(workspace: Workspace, path: string): AsyncGenerator<Buffer> {
+async function* readChunks(workspace: Workspace, path: string): AsyncGenerator<Buffer> {
   await using file = await workspace.openFile(path)
   for (let at = 0; ;) {
     const bytes = await file.read(at, 256 * 1024)
@@ -110,26 +113,29 @@ async function* bytesOf(workspace: Workspace, path: string): AsyncGenerator<Buff
   }
 }
 
-/** Says what was wrong with a log that was read all the same. */
-export function tellFaults(io: Io, { damaged, torn, newer }: LogFaults): void {
-  if (newer !== undefined)
-    say(io, 'warning', `The log has the version ${newer}; what this version does not know was left out.`)
+/** Prints the faults of a log that was read anyway. */
+export function reportFaults(io: Io, { damaged, torn, newer }: LogFaults): void {
+  if (newer !== undefined) say(io, 'warning', `The log has the version ${newer}; unknown entries were left out.`)
   if (damaged > 0)
     say(
       io,
       'warning',
-      `${damaged} ${damaged === 1 ? 'line is no event and was' : 'lines are no events and were'} left out${torn ? '; the last line was cut off' : ''}.`,
+      `${damaged} ${damaged === 1 ? 'line is no event and was' : 'lines are no events and were'} left out` +
+        `${torn ? '; the last line was cut off' : ''}.`,
     )
 }
 
-/** Writes pieces to stdout, as fast as that takes them. */
+/** Writes pieces to stdout and waits for a slow reader. */
 export async function printPieces(io: Io, pieces: AsyncIterable<string>): Promise<void> {
   for await (const piece of pieces) {
     if (piece !== '' && !io.stdout.write(piece)) await waitForDrain(io.stdout)
   }
 }
 
-/** Writes pieces to a file of the workspace, which is replaced when all of them are there. Throws VT_PATH_*, VT_SESSION_WRITE. */
+/**
+ * Writes pieces to a file of the workspace. The file is replaced only after the last piece. Throws VT_PATH_*,
+ * VT_SESSION_WRITE.
+ */
 export async function writePieces(
   workspace: Workspace,
   path: string,
@@ -145,8 +151,8 @@ export async function writePieces(
     for await (const piece of pieces) if (piece !== '' && !file.write(piece)) await once(file, 'drain')
     file.end()
     await finished(file)
-    const beside = dirname(place)
-    await workspace.rename(`${beside === '.' ? '' : `${beside}/`}.${name}${part}`, place, { replace: true })
+    const parent = dirname(place)
+    await workspace.rename(`${parent === '.' ? '' : `${parent}/`}.${name}${part}`, place, { replace: true })
   } catch (error) {
     file.destroy()
     await rm(temporary, { force: true })
@@ -156,7 +162,7 @@ export async function writePieces(
   }
 }
 
-/** Throws VT_EXPORT_FLAGGED for a session that is to stay here. */
+/** Throws VT_EXPORT_FLAGGED for a session with the flag no-export. */
 export async function refuseFlagged(workspace: Workspace, id: string): Promise<void> {
   const flagged = (await listSessions(workspace)).some(
     ({ session_id, no_export }) => session_id === id && no_export === true,

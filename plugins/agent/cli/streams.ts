@@ -3,20 +3,20 @@ import { fstatSync } from 'node:fs'
 import { block } from '../../../core/text/index.js'
 import type { Io } from '../../../core/contract/index.js'
 import { formatDocument, say } from '../../lib/terminal/index.js'
-import { alarm, type EventSink } from '../base/index.js'
+import { startAlarm, type EventSink } from '../base/index.js'
 
-/** Writes and waits for a slow reader, but not for one that is gone. */
+/** Writes and waits for a slow reader, until the signal aborts. */
 async function writeAndWait(stream: NodeJS.WritableStream, text: string, signal: AbortSignal): Promise<void> {
   if (!stream.write(text) && !signal.aborted) await once(stream, 'drain', { signal }).catch(() => {})
 }
 
-/** Each event as one line of JSON. */
-export const jsonEventSink =
+/** Creates a sink that prints each event as one line of JSON. */
+export const createJsonSink =
   ({ stdout, signal }: Io): EventSink =>
   (event) =>
     writeAndWait(stdout, formatDocument(event), signal)
 
-/** What is read, each as one line of JSON; returns what it comes to. Who reads these lines slowly does not hold up the run. */
+/** Prints each value as one line of JSON; returns the result of the generator. A slow reader does not delay the run. */
 export async function printLines<T>(read: AsyncGenerator<unknown, T, void>, { stdout, signal }: Io): Promise<T> {
   for (;;) {
     const { done, value } = await read.next()
@@ -26,8 +26,9 @@ export async function printLines<T>(read: AsyncGenerator<unknown, T, void>, { st
 }
 
 /**
- * The task: the words of the command line, what was piped in, or both, the second as a block of its own. Beside words a pipeline or a
- * file is read to its end, and a socket where something comes at once: a caller who merely left one open would be waited for without end.
+ * Returns the task: the words of the command line, the piped text, or both with the piped text as a block. If there
+ * are words, a pipe
+ * or file is read to its end. A socket is read only if data arrives at once, because it may stay open without data.
  */
 export async function readTask(words: readonly string[], io: Io): Promise<string> {
   const fromWords = words
@@ -43,8 +44,8 @@ export async function readTask(words: readonly string[], io: Io): Promise<string
   return `${fromWords}\n\n${block('stdin', piped)}`
 }
 
-// A program that writes to the socket it started us with has done so by then.
-const patience_ms = 500
+// A parent process that writes to the socket has written by then.
+const STDIN_WAIT_MS = 500
 
 async function isPiped(io: Io): Promise<boolean> {
   const { stdin } = io
@@ -52,24 +53,24 @@ async function isPiped(io: Io): Promise<boolean> {
   if (stdin.isTTY || fd === undefined) return false
   try {
     const stat = fstatSync(fd)
-    return stat.isFIFO() || stat.isFile() || (stat.isSocket() && (await speaks(io)))
+    return stat.isFIFO() || stat.isFile() || (stat.isSocket() && (await hasInput(io)))
   } catch {
     return false
   }
 }
 
-/** Whether something comes, or the end. What comes later is said to be lost, and nobody is kept waiting for it. */
-async function speaks(io: Io): Promise<boolean> {
+/** Returns whether data or the end arrives in time. Later data is reported as lost. */
+async function hasInput(io: Io): Promise<boolean> {
   const stdin = io.stdin as NodeJS.ReadableStream & { unref?: () => void; readableEnded?: boolean }
   if (stdin.readableEnded) return false
   const over = new AbortController()
-  const timer = alarm(patience_ms, () => over.abort())
+  const timer = startAlarm(STDIN_WAIT_MS, () => over.abort())
   try {
     await Promise.race([once(stdin, 'readable', { signal: over.signal }), once(stdin, 'end', { signal: over.signal })])
     return true
   } catch {
     stdin.once('data', () =>
-      say(io, 'warning', 'What came on stdin came too late and was not read; say `-` beside the task to wait for it.'),
+      say(io, 'warning', 'Data on stdin arrived too late and was not read. Add `-` to the task to wait for stdin.'),
     )
     stdin.unref?.()
     return false

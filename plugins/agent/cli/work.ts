@@ -1,16 +1,16 @@
 import { writeFileSync } from 'node:fs'
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { definedOnly } from '../../../core/shapes/index.js'
+import { omitUndefined } from '../../../core/shapes/index.js'
 import type { Io, Kernel } from '../../../core/contract/index.js'
 import { formatForStdout, toOneLine, say } from '../../lib/terminal/index.js'
-import { alarm, type EventSink, type RunOutcome } from '../base/index.js'
+import { startAlarm, type EventSink, type RunOutcome } from '../base/index.js'
 import { countItem, type RunChanges } from '../events/index.js'
 import type { Agent, AgentOptions } from '../index.js'
-import { givenImages, withImages, type ImageFlags } from './images.js'
-import { sessionOptions, withAgent, type SessionFlags, type VerbContext } from './session_flags.js'
+import { readImages, addImageOption, type ImageFlags } from './images.js'
+import { toAgentOptions, withAgent, type SessionFlags, type VerbContext } from './session_flags.js'
 
-/** What the verbs that work on a task have in common. */
-export interface Flags extends SessionFlags, ImageFlags {
+/** The common flags of the commands that run a task. */
+export interface WorkFlags extends SessionFlags, ImageFlags {
   json?: true
   deltas?: true
   events?: string
@@ -21,35 +21,35 @@ export interface Flags extends SessionFlags, ImageFlags {
   goal?: string
   plan?: true
 }
-export const withFlags = (command: Command): Command =>
-  withImages(command)
-    .option('--json', 'every event as a line of JSON')
-    .addOption(new Option('--deltas', 'and what is said between them').implies({ json: true }))
+export const addWorkOptions = (command: Command): Command =>
+  addImageOption(command)
+    .option('--json', 'print every event as a line of JSON')
+    .addOption(new Option('--deltas', 'print text deltas too').implies({ json: true }))
     .option('--events <file>', 'append every event to a file')
     .option('--last-message-file <file>', 'write the answer to a file')
-    .option('--verify <command>', 'has to pass; naming it agrees to it', (one: string, all: string[] = []) => [
+    .option('--verify <command>', 'command that must pass; naming it allows it', (one: string, all: string[] = []) => [
       ...all,
       one,
     ])
-    .option('--max-turns <n>', 'turns of this run', number)
-    .option('--max-budget-usd <usd>', 'what the run may cost', number)
+    .option('--max-turns <n>', 'maximum turns of this run', parseAmount)
+    .option('--max-budget-usd <usd>', 'maximum cost of this run', parseAmount)
 
-// What a cancelled run may take to end; then the program ends anyway.
-const patience_ms = 5000
+// The time for a cancelled run to end; after it the program exits anyway.
+const END_TIMEOUT_MS = 5000
 
-/** Works on a task, or goes on with a session, and shows it. Returns the exit code. */
+/** Runs a task or continues a session, and prints the progress. Returns the exit code. */
 export async function work(
   kernel: Kernel,
   task: string | undefined,
-  flags: Flags,
+  flags: WorkFlags,
   io: Io,
   { verb, ...options }: AgentOptions & Pick<VerbContext, 'verb'>,
 ): Promise<number> {
   const { printLines } = await import('./streams.js')
-  const { notAppliedLines, summary, copyTo } = await import('../events/index.js')
+  const { formatNotApplied, formatSummary, createFileSink } = await import('../events/index.js')
   const show = await chooseSink(flags, verb, io)
   const quiet = flags.json ?? io.quiet ?? false
-  const copy = flags.events === undefined ? () => {} : copyTo(flags.events)
+  const copy = flags.events === undefined ? () => {} : createFileSink(flags.events)
   const done: RunChanges = { files: new Set(), commands: 0 }
   const onEvent: EventSink = async (event) => {
     if (event.type === 'item.completed') countItem(done, event.item)
@@ -57,15 +57,15 @@ export async function work(
     await show(event)
   }
   // A file that cannot be written is an error before the work, not after it.
-  if (!keep(flags.lastMessageFile, '', 'a', io)) return 2
-  const whole = await withGivenImages(task, flags, io)
+  if (!writeAnswer(flags.lastMessageFile, '', 'a', io)) return 2
+  const whole = await attachImages(task, flags, io)
   if (whole === 'refused') return 2
-  const limits = definedOnly({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd })
+  const limits = omitUndefined({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd })
   return withAgent(
     kernel,
     io,
-    { verb, ...definedOnly({ asked: flags.context }) },
-    { ...sessionOptions(flags), limits, ...definedOnly({ verify: flags.verify }), onEvent, quiet, ...options },
+    { verb, ...omitUndefined({ asked: flags.context }) },
+    { ...toAgentOptions(flags), limits, ...omitUndefined({ verify: flags.verify }), onEvent, quiet, ...options },
     async (agent) => {
       if (flags.plan) await agent.setMode('plan')
       await setGoal(agent, flags, io)
@@ -73,35 +73,37 @@ export async function work(
         flags.deltas
           ? printLines(agent.stream(whole, { signal: io.signal }), io)
           : agent.run(whole, { signal: io.signal }),
-        gaveUp(io.signal),
+        waitAfterAbort(io.signal),
       ])
       if (outcome === undefined) return 130
-      if (!flags.json) printOutcome(outcome, notAppliedLines(outcome), summary(outcome, done), io)
-      return keep(flags.lastMessageFile, outcome.text, 'w', io) ? outcome.exit_code : 1
+      if (!flags.json) printOutcome(outcome, formatNotApplied(outcome), formatSummary(outcome, done), io)
+      return writeAnswer(flags.lastMessageFile, outcome.text, 'w', io) ? outcome.exit_code : 1
     },
   )
 }
 
-/** Without a person in front of it, progress is part of the log. */
-async function chooseSink({ deltas, json }: Flags, verb: string, io: Io): Promise<EventSink> {
+/** Chooses the sink for progress. In `exec` the component `logging` prints it. */
+async function chooseSink({ deltas, json }: WorkFlags, verb: string, io: Io): Promise<EventSink> {
   if (deltas || (!json && (io.quiet || verb === 'exec'))) return () => {}
-  return json ? (await import('./streams.js')).jsonEventSink(io) : (await import('../events/index.js')).progress(io)
+  return json
+    ? (await import('./streams.js')).createJsonSink(io)
+    : (await import('../events/index.js')).createProgressSink(io)
 }
 
-async function withGivenImages(task: string | undefined, flags: Flags, io: Io) {
-  const images = await givenImages(flags, io)
+async function attachImages(task: string | undefined, flags: WorkFlags, io: Io) {
+  const images = await readImages(flags, io)
   if (!images) return 'refused'
   if (images.length === 0) return task
   if (task !== undefined) return { text: task, images }
-  say(io, 'error', '--image belongs to a task; say one.')
+  say(io, 'error', '--image has no task. Add a task to the command.')
   return 'refused'
 }
 
-async function setGoal(agent: Agent, { goal, verify }: Flags, io: Io): Promise<void> {
+async function setGoal(agent: Agent, { goal, verify }: WorkFlags, io: Io): Promise<void> {
   if (goal === undefined) return
   const before = agent.goal
   await agent.setGoal(goal, verify)
-  if (before !== undefined) say(io, 'info', `This takes the place of the goal: ${toOneLine(before)}`)
+  if (before !== undefined) say(io, 'info', `The new goal replaces: ${toOneLine(before)}`)
 }
 
 function printOutcome({ text, error, exit_code }: RunOutcome, notApplied: string, summary: string, io: Io): void {
@@ -111,8 +113,8 @@ function printOutcome({ text, error, exit_code }: RunOutcome, notApplied: string
   else if (exit_code !== 0) say(io, 'error', summary)
 }
 
-/** Writes the answer where a file was named. Returns false where that failed. */
-function keep(file: string | undefined, text: string, flag: 'w' | 'a', io: Io): boolean {
+/** Writes the answer to the file of the flag, if any. Returns `false` after an error. */
+function writeAnswer(file: string | undefined, text: string, flag: 'w' | 'a', io: Io): boolean {
   if (file === undefined) return true
   try {
     writeFileSync(file, text, { flag })
@@ -123,17 +125,17 @@ function keep(file: string | undefined, text: string, flag: 'w' | 'a', io: Io): 
   }
 }
 
-/** Resolves some time after the signal aborts. */
-function gaveUp(signal: AbortSignal): Promise<undefined> {
+/** Resolves `END_TIMEOUT_MS` after the signal aborts. */
+function waitAfterAbort(signal: AbortSignal): Promise<undefined> {
   return new Promise((resolve) => {
-    const wait = () => void alarm(patience_ms, () => resolve(undefined))
+    const wait = () => void startAlarm(END_TIMEOUT_MS, () => resolve(undefined))
     if (signal.aborted) wait()
     else signal.addEventListener('abort', wait, { once: true })
   })
 }
 
-function number(text: string): number {
+function parseAmount(text: string): number {
   const value = Number(text)
-  if (!Number.isFinite(value) || value < 0) throw new InvalidArgumentError('a number is needed.')
+  if (!Number.isFinite(value) || value < 0) throw new InvalidArgumentError('use a number of 0 or more.')
   return value
 }

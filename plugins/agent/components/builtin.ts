@@ -5,37 +5,37 @@ import { createApprover, createAsker, isInteractive, say } from '../../lib/termi
 import {
   clock,
   random,
-  seeded,
-  textOfResult,
-  traitsOfCall,
+  createSeededRandom,
+  toModelText,
+  describeTraits,
   type AgentProviders,
   type Component,
 } from '../base/index.js'
-import { persist, progress } from '../events/index.js'
+import { createJournalSink, createProgressSink } from '../events/index.js'
 import { createMemoryStore, openStore } from '../session/index.js'
 
-/** What components are made from. */
+/** The inputs of component factories. */
 export interface ComponentContext {
   kernel: Kernel
   env: AgentProviders['env']
-  /** The terminal, where there is one. */
+  /** The terminal, if there is one. */
   io?: Io
-  /** Nothing of what happens is shown there. */
+  /** Prints no progress on the terminal. */
   quiet?: boolean
 }
-type Makers<C extends Component> = Readonly<Record<string, (context: ComponentContext) => AgentProviders[C]>>
+type Factories<C extends Component> = Readonly<Record<string, (context: ComponentContext) => AgentProviders[C]>>
 
-/** Every entry that comes with the program, by component and name. */
-export const builtinComponents: { readonly [C in Component]: Makers<C> } = {
+/** The built-in components, by component and name. */
+export const builtinComponents: { readonly [C in Component]: Factories<C> } = {
   approval: {
     prompt: ({ io, kernel }) =>
       io && isInteractive(io)
         ? { approve: createApprover(io), ask: createAsker(io) }
-        : defers(kernel)
+        : hasDeferredApproval(kernel)
           ? { deferred: true }
           : {},
     file: () => ({ deferred: true }),
-    // Without anybody to ask, the kernel refuses what policies ask about and says why.
+    // Without an approver, the kernel refuses calls that need approval and gives the reason.
     deny_ask: () => ({}),
     approve_all: () => ({ approve: () => true }),
   },
@@ -51,12 +51,12 @@ export const builtinComponents: { readonly [C in Component]: Makers<C> } = {
     }),
     dry_run: ({ kernel }) => ({
       run: async (name, input, options, prepared) =>
-        rehearsed(await (prepared ? kernel.explain(prepared, options) : kernel.explain(name, input, options))),
+        describeRehearsal(await (prepared ? kernel.explain(prepared, options) : kernel.explain(name, input, options))),
     }),
   },
   metadata: {
     manifest: ({ kernel }) => ({
-      describe: async (name, input, prepared) => traitsOfCall(prepared ?? (await kernel.resolve(name, input))),
+      describe: async (name, input, prepared) => describeTraits(prepared ?? (await kernel.resolve(name, input))),
     }),
   },
   session: {
@@ -64,10 +64,10 @@ export const builtinComponents: { readonly [C in Component]: Makers<C> } = {
     memory: () => ({ kept: false, open: async () => createMemoryStore() }),
   },
   output_map: {
-    concise: () => ({ toModel: textOfResult }),
+    concise: () => ({ toModel: toModelText }),
     detailed: () => ({
       toModel: (result) =>
-        textOfResult(
+        toModelText(
           result.ok
             ? {
                 ...result,
@@ -78,10 +78,10 @@ export const builtinComponents: { readonly [C in Component]: Makers<C> } = {
     }),
   },
   logging: {
-    journal: () => ({ open: persist }),
+    journal: () => ({ open: createJournalSink }),
     journal_and_stderr: ({ io, quiet }) => ({
       open(store, agent) {
-        const [keep, show] = [persist(store), io && !quiet ? progress(io, agent) : () => {}]
+        const [keep, show] = [createJournalSink(store), io && !quiet ? createProgressSink(io, agent) : () => {}]
         return async (event) => {
           await keep(event)
           await show(event)
@@ -101,7 +101,7 @@ export const builtinComponents: { readonly [C in Component]: Makers<C> } = {
     none: () => ({ next: () => 'stop' }),
   },
   clock: { system: () => clock },
-  random: { system: () => random, seeded: () => seeded() },
+  random: { system: () => random, seeded: () => createSeededRandom() },
   fetch: { system: () => (input, init) => globalThis.fetch(input, init) },
   notify: {
     bell: ({ io }) => ({ show: () => void (io?.stderr.isTTY && (io.screen ?? io.stderr).write('\u0007')) }),
@@ -110,17 +110,18 @@ export const builtinComponents: { readonly [C in Component]: Makers<C> } = {
   },
 }
 
-/** Are questions kept for somebody who comes later, where nobody is there now? */
-export const defers = ({ settings }: Kernel): boolean => settings.agent.harness.async_approval.enabled
+/** Returns whether approval requests are saved for a later answer. */
+export const hasDeferredApproval = ({ settings }: Kernel): boolean => settings.agent.harness.async_approval.enabled
 
-/** The result of a rehearsal: says what the call would come to. */
-function rehearsed(would: Awaited<ReturnType<Kernel['explain']>>): Result {
+/** Returns the result of a rehearsal: the verdict of the call. */
+function describeRehearsal(would: Awaited<ReturnType<Kernel['explain']>>): Result {
   const { verdict, reason, call } = would
+  const subject = call ? `${call.slot} ${JSON.stringify(call.input)}` : 'the call'
   return ok(
     { ...would },
     {
-      text: `Not done, this is a rehearsal: ${call ? `${call.slot} ${JSON.stringify(call.input)}` : 'the call'} would ${words[verdict]}.${reason ? ` ${reason}` : ''}`,
+      text: `Not done, this is a rehearsal: ${subject} would ${VERDICT_TEXTS[verdict]}.${reason ? ` ${reason}` : ''}`,
     },
   )
 }
-const words = { run: 'run', ask: 'need an approval', deny: 'be denied', refused: 'be refused' }
+const VERDICT_TEXTS = { run: 'run', ask: 'need an approval', deny: 'be denied', refused: 'be refused' }

@@ -1,2 +1,2 @@
-export { chooseComponents, componentsFor, componentChoices, componentNames } from './choose.js'
-export { runContextOf, runContexts, type RunContext } from './contexts.js'
+export { chooseComponents, rebindComponents, resolveChoices, componentNames } from './choose.js'
+export { resolveRunContext, runContexts, type RunContext } from './run_context.js'

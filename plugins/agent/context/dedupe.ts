@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../core/shapes/index.js'
-import type { Meaning, Msg, ResultPart } from '../base/index.js'
+import type { CallMeaning, Msg, ResultPart } from '../base/index.js'
 
 interface Slice {
   path: string
@@ -7,33 +7,34 @@ interface Slice {
   start: number
   end: number
 }
-interface Read extends Slice {
+interface FileRead extends Slice {
   result: ResultPart
 }
 
 /**
- * Repeated reads of the same lines: of all copies the newest stays. Returns what stands in the place of a result, by call_id: an
- * older copy, or one whose lines a newer one holds, is a note; a newest copy that was overtaken by a change says so.
+ * Removes repeated reads of lines. Returns replacement texts by call_id: a note for a read whose lines a newer read
+ * contains, and a
+ * mark for a newest read whose file changed later.
  */
 export function dedupe(
   messages: readonly Msg[],
-  meanings: ReadonlyMap<string, Meaning>,
+  meanings: ReadonlyMap<string, CallMeaning>,
 ): { texts: Record<string, string>; reads: number } {
-  const kept: Read[] = []
+  const kept: FileRead[] = []
   const changedBy = new Map<string, string>()
   const texts: Record<string, string> = {}
   let reads = 0
-  // From the newest to the oldest: what was seen already is newer.
+  // From the newest to the oldest, so that earlier entries of `kept` are newer.
   for (const { parts } of [...messages].reverse()) {
     for (const part of [...parts].reverse()) {
       if (part.type !== 'tool_result') continue
       for (const path of part.changed ?? []) changedBy.set(path, part.call_id)
-      const slice = readOf(meanings.get(part.call_id), part)
+      const slice = parseRead(meanings.get(part.call_id), part)
       if (!slice) continue
       const newer = kept.find((one) => one.path === slice.path && one.start <= slice.start && one.end >= slice.end)
       if (newer) {
         reads += 1
-        texts[part.call_id] = note(slice, newer.result)
+        texts[part.call_id] = formatNote(slice, newer.result)
         continue
       }
       kept.push({ ...slice, result: part })
@@ -45,7 +46,7 @@ export function dedupe(
   return { texts, reads }
 }
 
-const note = ({ path, start, end }: Slice, { call_id }: ResultPart): string =>
+const formatNote = ({ path, start, end }: Slice, { call_id }: ResultPart): string =>
   JSON.stringify({
     deduped_read: true,
     note: 'Older copy omitted; a newer read of the same range is kept below.',
@@ -55,8 +56,8 @@ const note = ({ path, start, end }: Slice, { call_id }: ResultPart): string =>
     newest_call_id: call_id,
   })
 
-/** The lines that a result holds, if it is one whole read of one file. */
-function readOf(meaning: Meaning | undefined, { text, is_error, spool_path }: ResultPart): Slice | undefined {
+/** Returns the lines of a result, if it is a complete read of one file. */
+function parseRead(meaning: CallMeaning | undefined, { text, is_error, spool_path }: ResultPart): Slice | undefined {
   if (
     !meaning?.slot ||
     is_error ||
@@ -64,47 +65,47 @@ function readOf(meaning: Meaning | undefined, { text, is_error, spool_path }: Re
     /^(\[cleared |\{"deduped_read"|Same result as call )/.test(text)
   )
     return undefined
-  return sources[meaning.slot.slot]?.(meaning.input, text)
+  return READ_PARSERS[meaning.slot.slot]?.(meaning.input, text)
 }
 
-/** The slots that give what is in a file. */
-const sources: Readonly<Record<string, (input: Readonly<JsonObject>, text: string) => Slice | undefined>> = {
-  'unified_file/read': fileRead,
+/** Parsers of the slots that read files. */
+const READ_PARSERS: Readonly<Record<string, (input: Readonly<JsonObject>, text: string) => Slice | undefined>> = {
+  'unified_file/read': parseFileRead,
   'unified_exec/run': ({ command }, text) =>
-    typeof command === 'string' && /\bexit 0\b[^\n]*\s*$/.test(text) ? plainRead(command) : undefined,
+    typeof command === 'string' && /\bexit 0\b[^\n]*\s*$/.test(text) ? parsePlainRead(command) : undefined,
 }
 
-function fileRead(
+function parseFileRead(
   { path, offset_bytes, page_size_bytes, max_bytes }: Readonly<JsonObject>,
   text: string,
 ): Slice | undefined {
   if (typeof path !== 'string' || [offset_bytes, page_size_bytes, max_bytes].some((value) => value !== undefined))
     return undefined
-  // A page ends with the lines it holds.
+  // A page ends with its range of lines.
   const [, start, end, total] = /\[lines (\d+)-(\d+) of (\d+)[^\]\n]*\]\s*$/.exec(text) ?? []
   return {
-    path: plain(path),
+    path: normalizePath(path),
     start: Number(start ?? 1),
     end: end === undefined || end === total ? Infinity : Number(end),
   }
 }
 
-const plainCommands: [RegExp, (start: number, end: number) => [number, number]][] = [
+const PLAIN_COMMANDS: [RegExp, (start: number, end: number) => [number, number]][] = [
   [/^(?:cat|bat|nl -ba) (?<path>\S+)$/, () => [1, Infinity]],
   [/^head -n ?(?<a>\d+) (?<path>\S+)$/, (count) => [1, count]],
   [/^tail -n ?\+(?<a>\d+) (?<path>\S+)$/, (start) => [start, Infinity]],
   [/^sed -n (?<quote>['"]?)(?<a>\d+),(?<b>\d+)p\k<quote> (?<path>\S+)$/, (start, end) => [start, end]],
 ]
 
-/** A command that is exactly one plain read of one file. */
-function plainRead(command: string): Slice | undefined {
-  for (const [pattern, range] of plainCommands) {
+/** Parses a command that only reads one file. */
+function parsePlainRead(command: string): Slice | undefined {
+  for (const [pattern, range] of PLAIN_COMMANDS) {
     const { path, a, b } = pattern.exec(command.trim().replace(/ +/g, ' '))?.groups ?? {}
     if (path === undefined || /[*?[\]{}$`~\\;|&<>()'"!#]/.test(path) || path.startsWith('-')) continue
     const [start, end] = range(Number(a), Number(b))
-    return { path: plain(path), start, end }
+    return { path: normalizePath(path), start, end }
   }
   return undefined
 }
 
-const plain = (path: string): string => path.replace(/^(\.\/)+/, '')
+const normalizePath = (path: string): string => path.replace(/^(\.\/)+/, '')

@@ -1,13 +1,15 @@
-import { inside } from '../../../core/system/index.js'
+import { isInside } from '../../../core/system/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { askGit, findOutsideReference, findMisplacement, findRepository, type Repository } from '../../lib/git/index.js'
 import { toOneLine } from '../../lib/terminal/index.js'
 
-const mostCommits = 5
-// A log runs nothing that the repository brings: no signature is checked, no missing object fetched, no diff made. A status would run filters.
-const log = [
+const MAX_COMMITS = 5
+// With these options `git log` runs no program of the repository: no signature checks, no fetch of missing objects,
+// no diff.
+// A `git status` would run filters.
+const LOG_COMMAND = [
   'log',
-  `-${mostCommits}`,
+  `-${MAX_COMMITS}`,
   '--no-patch',
   '--no-notes',
   '--no-color',
@@ -17,12 +19,12 @@ const log = [
   '--format=%D%x00%h %s',
 ]
 
-/** Branch and latest commits of the repository that the workspace lies in, as lines for the prompt; nothing where there is none. */
-export async function repository(workspace: Workspace): Promise<string[]> {
+/** Describes branch and latest commits of the repository for the prompt, as lines; empty outside of a repository. */
+export async function describeRepository(workspace: Workspace): Promise<string[]> {
   const { root } = workspace
   const found = await findRepository(root, root)
   if (!found) return []
-  const commits = 'repository' in found ? await latest(found.repository, root) : []
+  const commits = 'repository' in found ? await listCommits(found.repository, root) : []
   const head = await workspace.readText('.git/HEAD', { max_bytes: 1024 }).catch(() => '')
   const branch = /^HEAD -> ([^,]+)/.exec(commits[0]?.[0] ?? '')?.[1] ?? /^ref: refs\/heads\/(.+)$/m.exec(head)?.[1]
   return [
@@ -33,11 +35,11 @@ export async function repository(workspace: Workspace): Promise<string[]> {
   ]
 }
 
-/** Names and text of each commit; none where git would tell of a repository of somebody else. */
-async function latest(repository: Repository, root: string): Promise<string[][]> {
-  const bounds = inside(root, repository.top) ? root : repository.top
+/** Lists refs and text of the latest commits; empty if git would read a repository outside of the workspace. */
+async function listCommits(repository: Repository, root: string): Promise<string[][]> {
+  const bounds = isInside(root, repository.top) ? root : repository.top
   if ((findMisplacement(repository, bounds) ?? findOutsideReference(repository, bounds)) !== undefined) return []
-  const answer = await askGit(log, root, root)
+  const answer = await askGit(LOG_COMMAND, root, root)
   return 'output' in answer
     ? answer.output
         .split('\n')

@@ -3,34 +3,34 @@ import { existsSync } from 'node:fs'
 import { readdir, realpath } from 'node:fs/promises'
 import { basename, dirname, join, posix, relative } from 'node:path'
 import type { VtError } from '../../../core/shapes/index.js'
-import { userOf } from '../../../core/system/index.js'
+import { resolveUserFolder } from '../../../core/system/index.js'
 import { block } from '../../../core/text/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import type { Kernel } from '../../../core/contract/index.js'
 import { createHiddenFilter, openWorkspace, type Workspace } from '../../../core/workspace/index.js'
 import { nextCall } from '../../lib/base/index.js'
 import { AgentError, type AgentSettings } from '../base/index.js'
-import { matcher, ruleOf } from './rule_paths.js'
+import { createPathMatcher, parseRuleFile } from './rule_paths.js'
 
-/** A file of instructions for agents; they are context, never permission. */
+/** A file of instructions for agents. Instructions are context and never grant permission. */
 export interface Instructions {
   path: string
   text: string
-  /** Of the file, where its text is not the whole of it. */
+  /** The size of the file if `text` is not its content. */
   bytes?: number
 }
-const hardStop = 131_072
-/** What is larger is not read. */
-const longest = 4 * hardStop
-const deepestImport = 5
-const mostImports = 100
+const MAX_INSTRUCTION_BYTES = 131_072
+/** Larger files are not read. */
+const MAX_FILE_BYTES = 4 * MAX_INSTRUCTION_BYTES
+const MAX_IMPORT_DEPTH = 5
+const MAX_IMPORTS = 100
 
-/** What decides whether a file may be read: a call of the same session would be judged by the same policies. Throws Refused. */
+/** Checks that the policies of calls allow reading a file. Throws Refused. */
 type Judge = (path: string) => Promise<void>
 class Refused extends Error {}
 
-// No call is made: what a session's calls have done before has no part in it.
-const judgeOf =
+// The policies see a session of its own, so that earlier calls have no influence.
+const createJudge =
   (kernel: Kernel): Judge =>
   async (path) => {
     const { tool, input } = nextCall('read', { path })
@@ -39,53 +39,56 @@ const judgeOf =
   }
 
 /**
- * What is written for agents, farthest first: what packages in use say of themselves, the user's own file and rules, files named in the settings, then folder by folder from the
- * root of the repository to the workspace, then its rules. `@path` in them stands for that file. All of it is read as a call would read
- * it: what the policies refuse or a link leads away from is named and not shown. The budget is spent from the nearest outwards; the
- * nearest is never cut. Throws VT_CONTEXT_INSTRUCTIONS_TOO_LARGE.
+ * Reads all instructions for agents, farthest first: packages, the user's file and rules, files of the settings, the
+ * folders from the
+ * root of the repository to the workspace, the rules of the workspace. A line `@path` imports that file. The policies
+ * of calls apply:
+ * a refused file is listed without its text. The byte limit is spent from the nearest file outwards; the nearest is
+ * always complete.
+ * Throws VT_CONTEXT_INSTRUCTIONS_TOO_LARGE.
  */
-export async function instructions(
+export async function readInstructions(
   kernel: Kernel,
   workspace: Workspace,
   settings: AgentSettings['agent'],
 ): Promise<Instructions[]> {
   const { home } = kernel.inspection
-  const judge = judgeOf(kernel)
-  const names = namesOf(kernel, settings)
-  const here = (path: string) => inside(workspace, path, judge)
-  const own = (path: string) => ownFile(path, home, kernel)
-  const found: (Instructions | undefined)[] = [...ofPackages(kernel), await own(join(home, 'AGENTS.md'))]
-  for (const name of await ownRules(join(home, 'rules'))) found.push(always(await own(name)))
-  const named = isOfWorkspace(kernel, 'instruction_files')
-    ? (path: string) => inside(workspace, path, judge, markdown)
-    : here
+  const judge = createJudge(kernel)
+  const names = listFileNames(kernel, settings)
+  const readHere = (path: string) => readWorkspaceFile(workspace, path, judge)
+  const readOwn = (path: string) => readUserFile(path, home, kernel)
+  const found: (Instructions | undefined)[] = [...readPackages(kernel), await readOwn(join(home, 'AGENTS.md'))]
+  for (const name of await listUserRules(join(home, 'rules'))) found.push(toGeneralRule(await readOwn(name)))
+  const readNamed = isOfWorkspace(kernel, 'instruction_files')
+    ? (path: string) => readWorkspaceFile(workspace, path, judge, MARKDOWN_FILE)
+    : readHere
   for (const pattern of settings.instruction_files)
-    for (const path of await matching(workspace, pattern)) found.push(await named(path))
-  found.push(...(await ofRepository(kernel, workspace, names, judge)))
-  found.push(...(await ofFolder(names, here)))
-  for (const path of await rulesOf(workspace)) found.push(always(await here(path)))
-  return withinBudget(
+    for (const path of await listMatches(workspace, pattern)) found.push(await readNamed(path))
+  found.push(...(await readRepository(kernel, workspace, names, judge)))
+  found.push(...(await readFolder(names, readHere)))
+  for (const path of await listRules(workspace)) found.push(toGeneralRule(await readHere(path)))
+  return applyBudget(
     found.filter((one) => one !== undefined),
     settings.instruction_max_bytes,
   )
 }
 
-/** Whether a repository set this key. */
+/** Returns whether the workspace sets this key. */
 const isOfWorkspace = (kernel: Kernel, key: 'instruction_files' | 'project_doc_fallback_filenames'): boolean =>
   kernel.inspection.origins().some(({ path, layer }) => layer === 'workspace' && path.startsWith(`agent.${key}`))
 
-const markdown = /\.(?:md|mdc|markdown)$/i
+const MARKDOWN_FILE = /\.(?:md|mdc|markdown)$/i
 
-/** Returns new instructions of the folders between the root and a path; outermost first. */
-export async function nestedInstructions(
+/** Returns new instructions of the folders from the root to a path, outermost first. */
+export async function readNestedInstructions(
   kernel: Kernel,
   workspace: Workspace,
   settings: AgentSettings['agent'],
   path: string,
   shown: Set<string>,
 ): Promise<Instructions[]> {
-  const judge = judgeOf(kernel)
-  const names = namesOf(kernel, settings)
+  const judge = createJudge(kernel)
+  const names = listFileNames(kernel, settings)
   const found: Instructions[] = []
   const segments = path.split('/')
   if (!(await isFolder(workspace, path))) segments.pop()
@@ -93,16 +96,16 @@ export async function nestedInstructions(
     const folder = segments.slice(0, depth).join('/')
     if (folder === '' || folder === '.' || shown.has(folder)) continue
     shown.add(folder)
-    found.push(...(await ofFolder(names, (name) => inside(workspace, `${folder}/${name}`, judge))))
+    found.push(...(await readFolder(names, (name) => readWorkspaceFile(workspace, `${folder}/${name}`, judge))))
   }
-  for (const file of await rulesOf(workspace)) {
-    const rule = shown.has(file) ? undefined : await inside(workspace, file, judge)
-    const { paths, text } = ruleOf(rule?.text ?? '')
-    if (!rule || !paths?.some((pattern) => matcher(pattern)(path))) continue
+  for (const file of await listRules(workspace)) {
+    const rule = shown.has(file) ? undefined : await readWorkspaceFile(workspace, file, judge)
+    const { paths, text } = parseRuleFile(rule?.text ?? '')
+    if (!rule || !paths?.some((pattern) => createPathMatcher(pattern)(path))) continue
     shown.add(file)
     found.push({ ...rule, text })
   }
-  return withinBudget(found, settings.instruction_max_bytes)
+  return applyBudget(found, settings.instruction_max_bytes)
 }
 
 const isFolder = (workspace: Workspace, path: string): Promise<boolean> =>
@@ -111,63 +114,67 @@ const isFolder = (workspace: Workspace, path: string): Promise<boolean> =>
     () => false,
   )
 
-const rulesFolder = '.vtcode/rules'
-const mostFiles = 200
+const RULES_FOLDER = '.vtcode/rules'
+const MAX_FILES = 200
 
-/** The rules of the workspace, at any depth. */
-const rulesOf = (workspace: Workspace): Promise<string[]> =>
-  filesBelow(workspace, rulesFolder, (path) => path.endsWith('.md'))
+/** Lists the rule files of the workspace, at any depth. */
+const listRules = (workspace: Workspace): Promise<string[]> =>
+  listFilesBelow(workspace, RULES_FOLDER, (path) => path.endsWith('.md'))
 
-async function filesBelow(workspace: Workspace, folder: string, matches: (path: string) => boolean): Promise<string[]> {
+async function listFilesBelow(
+  workspace: Workspace,
+  folder: string,
+  matches: (path: string) => boolean,
+): Promise<string[]> {
   const found: string[] = []
   for (const { name, kind } of await workspace.listNames(folder).catch(() => [])) {
     const path = `${folder}/${name}`
-    if (kind === 'directory') found.push(...(await filesBelow(workspace, path, matches)))
+    if (kind === 'directory') found.push(...(await listFilesBelow(workspace, path, matches)))
     else if (kind === 'file' && matches(path)) found.push(path)
-    if (found.length >= mostFiles) break
+    if (found.length >= MAX_FILES) break
   }
-  return found.sort().slice(0, mostFiles)
+  return found.sort().slice(0, MAX_FILES)
 }
 
-/** The files a pattern of the settings names: a file, or a glob below its fixed beginning. */
-async function matching(workspace: Workspace, pattern: string): Promise<string[]> {
+/** Lists the files of a pattern of the settings: a path or a glob. */
+async function listMatches(workspace: Workspace, pattern: string): Promise<string[]> {
   const at = pattern.search(/[*?[{]/)
   if (at < 0) return [pattern]
   const folder = pattern.slice(0, Math.max(0, pattern.lastIndexOf('/', at))) || '.'
-  return filesBelow(workspace, folder, matcher(folder === '.' ? `./${pattern}` : pattern))
+  return listFilesBelow(workspace, folder, createPathMatcher(folder === '.' ? `./${pattern}` : pattern))
 }
 
-async function ownRules(folder: string): Promise<string[]> {
+async function listUserRules(folder: string): Promise<string[]> {
   const names = await readdir(folder, { recursive: true }).catch(() => [])
   return names
     .filter((name) => name.endsWith('.md'))
     .sort()
-    .slice(0, mostFiles)
+    .slice(0, MAX_FILES)
     .map((name) => join(folder, name))
 }
 
-/** A rule that counts everywhere; one for certain paths waits until a call goes there. */
-function always(rule: Instructions | undefined): Instructions | undefined {
+/** Returns a rule without its front matter; `undefined` for a rule of certain paths, which is read later. */
+function toGeneralRule(rule: Instructions | undefined): Instructions | undefined {
   if (!rule) return undefined
-  const { paths, text } = ruleOf(rule.text)
+  const { paths, text } = parseRuleFile(rule.text)
   return paths ? undefined : { ...rule, text }
 }
 
-export const shownAs = (all: readonly Instructions[]): string =>
+export const renderInstructions = (all: readonly Instructions[]): string =>
   all.map(({ path, text }) => block('instructions', text.trim(), { path })).join('\n\n')
 
-/** The names of files for agents; those that a repository adds are of files that agents know. */
-function namesOf(kernel: Kernel, { project_doc_fallback_filenames: others }: AgentSettings['agent']): string[] {
+/** Lists the names of instruction files. A workspace may only add Markdown files and names such as `.xrules`. */
+function listFileNames(kernel: Kernel, { project_doc_fallback_filenames: others }: AgentSettings['agent']): string[] {
   const free = !isOfWorkspace(kernel, 'project_doc_fallback_filenames')
   return [
     'AGENTS.override.md',
     'AGENTS.md',
-    ...others.filter((name) => !name.includes('/') && (free || markdown.test(name) || /^\.\w+rules$/.test(name))),
+    ...others.filter((name) => !name.includes('/') && (free || MARKDOWN_FILE.test(name) || /^\.\w+rules$/.test(name))),
   ]
 }
 
-/** The first of the names that is there; a CLAUDE.md beside it counts too, unless it only says the same, by a link or by an import. */
-async function ofFolder(
+/** Reads the first existing file of the names, and a CLAUDE.md with different text. */
+async function readFolder(
   names: readonly string[],
   read: (name: string) => Promise<Instructions | undefined>,
 ): Promise<Instructions[]> {
@@ -180,60 +187,62 @@ async function ofFolder(
   return []
 }
 
-/** What packages tell every model of themselves, as they stand: what they import stays a name. */
-function ofPackages(kernel: Kernel): Instructions[] {
+/** Reads the instructions of packages. Their imports are not expanded. */
+function readPackages(kernel: Kernel): Instructions[] {
   return kernel.inspection.skills().instructions.flatMap(({ plugin, file }) => {
     try {
       refuseHidden(kernel, file)
-      return { path: `${plugin}:${basename(file)}`, text: readBytes(file, { limit: hardStop }).toString() }
+      return { path: `${plugin}:${basename(file)}`, text: readBytes(file, { limit: MAX_INSTRUCTION_BYTES }).toString() }
     } catch (error) {
       return { path: `${plugin}:${basename(file)}`, text: `(not shown: ${(error as Error).message})` }
     }
   })
 }
 
-/** A file of the user's; what it imports lies below the folder that is theirs. */
-async function ownFile(path: string, home: string, kernel: Kernel): Promise<Instructions | undefined> {
+/** Reads a file of the user. Imports must be inside the user's folder. */
+async function readUserFile(path: string, home: string, kernel: Kernel): Promise<Instructions | undefined> {
   const root = await realpath(home).catch(() => home)
-  return whole(path, join, async (file) => {
+  return readWithImports(path, join, async (file) => {
     const found = await realpath(file)
     if (file !== path && !found.startsWith(`${root}/`)) throw new Error('outside')
     refuseHidden(kernel, found)
-    const bytes = readBytes(found, { limit: longest })
+    const bytes = readBytes(found, { limit: MAX_FILE_BYTES })
     if (!isUtf8(bytes)) throw new Error(`'${file}' is not text.`)
     return bytes.toString()
   })
 }
 
-/** Applies the rules that hide files to a file outside of the workspace, for which there are no calls. */
+/** Throws Refused for a hidden file outside of the workspace, where policies of calls do not apply. */
 function refuseHidden({ settings, inspection: { env } }: Kernel, file: string): void {
-  if (createHiddenFilter(settings, { root: dirname(file), user: userOf({ env }) })?.(basename(file)))
+  if (createHiddenFilter(settings, { root: dirname(file), user: resolveUserFolder({ env }) })?.(basename(file)))
     throw new Refused('a rule denies reading it')
 }
 
-/** Nobody can be asked about what goes into a prompt. */
-const whatAsksDenies = (settings: Kernel['settings']): Kernel['settings'] => ({
+/** Returns settings whose `ask` rules deny, because a prompt cannot wait for an answer. */
+const denyAsked = (settings: Kernel['settings']): Kernel['settings'] => ({
   ...settings,
   policy: { ...settings.policy, deny: [...settings.policy.deny, ...settings.policy.ask] },
 })
 
-/** Folder by folder from the root of the repository to the one above the workspace; nothing there leads out of the repository. */
-async function ofRepository(
+/**
+ * Reads the folders from the root of the repository to the parent of the workspace. Links must stay in the
+ * repository.
+ */
+async function readRepository(
   kernel: Kernel,
   workspace: Workspace,
   names: readonly string[],
   judge: Judge,
 ): Promise<Instructions[]> {
-  const [root, ...folders] = above(workspace.root)
+  const [root, ...folders] = listFoldersAbove(workspace.root)
   if (root === undefined) return []
   const repository = openWorkspace(root, { home: kernel.inspection.home, env: kernel.inspection.env })
   const hidden = [root, workspace.root].map((base) => ({
     base,
-    matches: createHiddenFilter(whatAsksDenies(kernel.settings), { root: base, user: workspace.user }),
+    matches: createHiddenFilter(denyAsked(kernel.settings), { root: base, user: workspace.user }),
   }))
-  // Rules speak of places as the workspace has them. What lies outside of it no call can name: there each rule counts as in a workspace
-  // that is the whole repository, too.
-  const judgeThere: Judge = async (path) => {
+  // Rules use paths of the workspace. Outside of it, each rule also applies as if the repository were the workspace.
+  const judgeOutside: Judge = async (path) => {
     const place = join(root, path)
     if (hidden.some(({ base, matches }) => matches?.(relative(base, place))))
       throw new Refused('a rule denies reading it')
@@ -245,8 +254,8 @@ async function ofRepository(
     for (const folder of [root, ...folders]) {
       const at = relative(root, folder)
       found.push(
-        ...(await ofFolder(names, (name) =>
-          inside(repository, posix.join(at, name), judgeThere).then(
+        ...(await readFolder(names, (name) =>
+          readWorkspaceFile(repository, posix.join(at, name), judgeOutside).then(
             (one) => one && { ...one, path: join(root, one.path) },
           ),
         )),
@@ -259,10 +268,11 @@ async function ofRepository(
 }
 
 /**
- * Most of these files do not exist, and reading a missing one makes a workspace search for similar names: so each is looked up first.
- * `only`: what the file is called, and what a link leads to; not what it imports.
+ * Reads a file of the workspace. It checks first that the file exists: reading a missing file would search for
+ * similar names.
+ * `only`: pattern for the name of the file and of the target of a link, not for imports.
  */
-async function inside(
+async function readWorkspaceFile(
   workspace: Workspace,
   path: string,
   judge: Judge,
@@ -273,44 +283,44 @@ async function inside(
     const resolved = workspace.resolve(file)
     const places = [...new Set([file, resolved])]
     if (file === path && !places.every((place) => only?.test(place) ?? true))
-      throw new Refused('a workspace names Markdown files as instructions and no others')
+      throw new Refused('a workspace may add only Markdown files as instructions')
     for (const place of places) await judge(place)
-    return textOf(workspace, resolved)
+    return readJudgedFile(workspace, resolved)
   }
-  return whole(path, (folder, name) => workspace.normalize(posix.join(folder, name)), read)
+  return readWithImports(path, (folder, name) => workspace.normalize(posix.join(folder, name)), read)
 }
 
-/** The text of a place that was judged, and of no other: a link may have come in its way since. */
-async function textOf(workspace: Workspace, judged: string): Promise<string> {
+/** Reads a path after its check, and rejects a link that changed its target since. */
+async function readJudgedFile(workspace: Workspace, judged: string): Promise<string> {
   await using file = await workspace.openFile(judged)
-  if (file.resolved !== judged) throw new Refused('it leads elsewhere than when it was judged')
+  if (file.resolved !== judged) throw new Refused('its link changed while it was read')
   const { bytes: size } = file.stat
-  if (size > longest)
-    throw Object.assign(new Error(`'${judged}' has ${size} bytes; at most ${longest} are read at once.`), {
+  if (size > MAX_FILE_BYTES)
+    throw Object.assign(new Error(`'${judged}' has ${size} bytes; at most ${MAX_FILE_BYTES} are read at once.`), {
       code: 'VT_INPUT_TOO_LARGE',
       details: { size_bytes: size },
     })
-  const bytes = await file.read(0, longest)
+  const bytes = await file.read(0, MAX_FILE_BYTES)
   if (!isUtf8(bytes)) throw new Error(`'${judged}' is not text.`)
   return bytes.toString()
 }
 
-/** A file with what it imports; one that cannot be read leaves a note. */
-async function whole(
+/** Reads a file with its imports; an unreadable file becomes a note. */
+async function readWithImports(
   path: string,
   next: (folder: string, name: string) => string,
   read: (file: string) => Promise<string>,
 ): Promise<Instructions | undefined> {
   const plain = async (file: string) => (await read(file)).replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
   try {
-    return { path, text: await imported(await plain(path), path, next, plain) }
+    return { path, text: await expandImports(await plain(path), path, next, plain) }
   } catch (error) {
     const { code, message, details } = ((error as Partial<VtError>).problem ?? error) as {
       code?: string
       message: string
       details?: { size_bytes?: number }
     }
-    if (code !== undefined && absent.has(code)) return undefined
+    if (code !== undefined && ABSENT_CODES.has(code)) return undefined
     return {
       path,
       text: `(not shown: ${message})`,
@@ -318,7 +328,7 @@ async function whole(
     }
   }
 }
-const absent = new Set([
+const ABSENT_CODES = new Set([
   'ENOENT',
   'ENOTDIR',
   'EISDIR',
@@ -327,18 +337,18 @@ const absent = new Set([
   'VT_PATH_IS_DIRECTORY',
 ])
 
-/** A text with each `@path` that stands alone on its line replaced by that file; one that cannot be had leaves a note. */
-async function imported(
+/** Replaces each line `@path` of a text with that file; an unreadable file becomes a note. */
+async function expandImports(
   text: string,
   path: string,
   next: (folder: string, name: string) => string,
   read: (file: string) => Promise<string>,
 ): Promise<string> {
-  // Files that import each other many times over would grow without end.
-  let left = mostImports
-  return unfolded(text, [path])
+  // The limit stops files that import each other repeatedly.
+  let left = MAX_IMPORTS
+  return expandLines(text, [path])
 
-  async function unfolded(text: string, way: readonly string[]): Promise<string> {
+  async function expandLines(text: string, way: readonly string[]): Promise<string> {
     const lines: string[] = []
     let fenced = false
     for (const line of text.split('\n')) {
@@ -350,21 +360,21 @@ async function imported(
   }
 
   async function importOne(name: string, way: readonly string[]): Promise<string> {
-    const refused = (why: string) => `(@${name} is not imported: ${why})`
-    if (way.length > deepestImport) return refused(`imports are nested more than ${deepestImport} deep`)
-    if (left-- <= 0) return refused(`there are more than ${mostImports} imports`)
+    const formatRefusal = (why: string) => `(@${name} is not imported: ${why})`
+    if (way.length > MAX_IMPORT_DEPTH) return formatRefusal(`imports are nested more than ${MAX_IMPORT_DEPTH} deep`)
+    if (left-- <= 0) return formatRefusal(`there are more than ${MAX_IMPORTS} imports`)
     try {
       const file = next(dirname(way.at(-1)!), name)
-      if (way.includes(file)) return refused('it imports itself')
-      return (await unfolded(await read(file), [...way, file])).trimEnd()
+      if (way.includes(file)) return formatRefusal('it imports itself')
+      return (await expandLines(await read(file), [...way, file])).trimEnd()
     } catch (error) {
-      return refused(error instanceof Refused ? error.message.replace(/\.$/, '') : 'file not found')
+      return formatRefusal(error instanceof Refused ? error.message.replace(/\.$/, '') : 'file not found')
     }
   }
 }
 
-/** The folders from the root of the repository down to the one above the workspace. */
-function above(root: string): string[] {
+/** Lists the folders from the root of the repository to the parent of the workspace; empty outside of a repository. */
+function listFoldersAbove(root: string): string[] {
   const folders: string[] = []
   for (let folder = root; !existsSync(join(folder, '.git')); folder = dirname(folder)) {
     if (dirname(folder) === folder) return []
@@ -373,14 +383,14 @@ function above(root: string): string[] {
   return folders
 }
 
-function withinBudget(all: Instructions[], budget: number): Instructions[] {
+function applyBudget(all: Instructions[], budget: number): Instructions[] {
   let left = budget
   const kept = [...all].reverse().map((one, index) => {
     const size = one.bytes ?? Buffer.byteLength(one.text)
-    if (index === 0 && size > hardStop)
+    if (index === 0 && size > MAX_INSTRUCTION_BYTES)
       throw new AgentError(
         'VT_CONTEXT_INSTRUCTIONS_TOO_LARGE',
-        `${one.path} has ${size} bytes; at most ${hardStop} are read.`,
+        `${one.path} has ${size} bytes; at most ${MAX_INSTRUCTION_BYTES} are read.`,
       )
     const fits = index === 0 || size <= left
     left -= fits ? size : 0

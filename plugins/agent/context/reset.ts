@@ -4,8 +4,9 @@ import { createMemoryEnvelope, saveMemory, renderMemory } from '../session/index
 import { archiveHistory, type Compactable } from './compaction.js'
 
 /**
- * Begins the conversation anew: the first prompt, the memory of the session and `texts` take the place of all that was before the turn
- * under way. Nothing is lost: it is archived, and no model is asked.
+ * Restarts the conversation: the first prompt, the memory of the session and `texts` replace all messages before the
+ * current turn.
+ * The messages are archived first; no model is asked.
  */
 export async function resetContext(
   thread: PaidConversation,
@@ -19,16 +20,16 @@ export async function resetContext(
   const used = (context.size / context.budget.window) * 100
   const history_path = await archiveHistory(thread)
   const prompt = state.messages.find(({ role, origin = 'prompt' }) => role === 'user' && origin === 'prompt')
-  // What was said is left behind; what is known of the work is not.
+  // The messages are dropped; the state of the work stays.
   const memory = createMemoryEnvelope(
     { ...state, messages: [], history_path },
     session_id,
     thread.queue.pending,
     thread.providers.clock.now(),
-    thread.remembered(),
+    thread.collectMemory(),
   )
-  const told = [renderMemory(memory), ...texts]
-  const messages = told.map((text): Msg => ({ role: 'user', parts: [{ type: 'text', text }], origin: 'harness' }))
+  const remembered = [renderMemory(memory), ...texts]
+  const messages = remembered.map((text): Msg => ({ role: 'user', parts: [{ type: 'text', text }], origin: 'harness' }))
   await thread.commit({
     kind: 'compaction',
     keep_from,
@@ -37,7 +38,8 @@ export async function resetContext(
     summary: state.summary,
     reset: trigger,
   })
-  for (const text of told) await events.say({ id: thread.newId('it'), type: 'user_message', text, origin: 'harness' })
+  for (const text of remembered)
+    await events.emitItem({ id: thread.newId('it'), type: 'user_message', text, origin: 'harness' })
   await saveMemory(thread, `${session_id}_${state.compactions}.memory.json`)
   await context.segments.begin('reset')
   await events.emit({

@@ -1,10 +1,10 @@
 import { compileGlob } from '../../lib/globs/index.js'
 
-// A repository writes them, and each call looks at all of them.
-const mostPatterns = { count: 50, length: 256 }
+// The repository controls these patterns, and each call checks all of them.
+const MAX_PATTERNS = { count: 50, length: 256 }
 
-/** What paths a pattern is about; one that stands for too many is about none. */
-export function matcher(pattern: string): (path: string) => boolean {
+/** Returns a matcher of paths; a pattern that expands too far matches none. */
+export function createPathMatcher(pattern: string): (path: string) => boolean {
   try {
     return compileGlob(pattern, true)
   } catch {
@@ -12,12 +12,15 @@ export function matcher(pattern: string): (path: string) => boolean {
   }
 }
 
-/** A rule without its front matter; `paths` are those it is for. gray-matter cannot read what people write here: to YAML a pattern without quotes that begins with `*` is a reference to nothing. */
-export function ruleOf(text: string): { paths?: string[]; text: string } {
+/**
+ * Parses a rule: its text without front matter, and its `paths`. YAML parsers reject an unquoted pattern that begins
+ * with `*`, so this one reads lines.
+ */
+export function parseRuleFile(text: string): { paths?: string[]; text: string } {
   const [whole, front] = /^---\n([\s\S]*?)\n---\n?/.exec(text) ?? []
   if (whole === undefined) return { text }
   const declared = /^paths:[ \t]*(.*(?:\n[ \t]+-.*)*)/m.exec(front!)?.[1]
-  const items = declared === undefined ? [] : itemsOf(declared.replace(/^\[|\]$/g, ''))
+  const items = declared === undefined ? [] : splitItems(declared.replace(/^\[|\]$/g, ''))
   const paths = items
     .map((item) =>
       item
@@ -26,12 +29,12 @@ export function ruleOf(text: string): { paths?: string[]; text: string } {
         .replace(/^(['"])(.*)\1$/, '$2'),
     )
     .filter(Boolean)
-  const counted = paths.filter((item) => item.length <= mostPatterns.length).slice(0, mostPatterns.count)
+  const counted = paths.filter((item) => item.length <= MAX_PATTERNS.length).slice(0, MAX_PATTERNS.count)
   return { ...(paths.length > 0 && { paths: counted }), text: text.slice(whole.length) }
 }
 
-/** The parts between commas and line ends; a comma in braces belongs to its pattern. */
-function itemsOf(list: string): string[] {
+/** Splits a list at commas and line ends, except commas in braces. */
+function splitItems(list: string): string[] {
   const items: string[] = []
   let from = 0
   let depth = 0

@@ -1,25 +1,25 @@
 import { sha256 } from '../../../core/system/index.js'
 import type { SegmentReason } from '../base/index.js'
-import { tokensOf, toolDefinitions, type ModelRequest } from '../model/index.js'
+import { estimateTokens, createToolDefinitions, type ModelRequest } from '../model/index.js'
 import type { Conversation } from '../session/index.js'
-import { environmentText, instructionText, systemPrompt } from './system_prompt.js'
+import { describeEnvironment, readInstructionText, renderSystemPrompt } from './system_prompt.js'
 
-/** A stretch of steps with one prompt and one set of tools. */
+/** A series of steps with one prompt and one set of tools. */
 export interface Segment {
   id: string
   system: string
   tools: ModelRequest['tools']
-  /** In tokens; `written` is the part of the prompt that people wrote for agents. */
-  weight: { system: number; written: number; tools: number }
-  /** What it was made of, as far as that may change while a thread lives. */
-  of: { model: string; mode: string; generation: number; catalog: string; written: string; standing: string }
+  /** In tokens; `instructions`: the part of the prompt from instruction files and the task. */
+  weight: { system: number; instructions: number; tools: number }
+  /** The sources of the segment that may change during a thread. */
+  basis: { model: string; mode: string; generation: number; catalog: string; instructions: string; task: string }
 }
 
-/** The prompt and the tools before the conversation: frozen until one of their parts or the model changes. */
+/** The prompt and the tools of a conversation, frozen until a source or the model changes. */
 export class Segments {
   /** The segment of the next step. */
   private ready: Segment | undefined
-  /** The segment in force, which the journal has. */
+  /** The active segment, which is in the journal. */
   private present: Segment | undefined
 
   constructor(
@@ -31,43 +31,46 @@ export class Segments {
     return this.present?.weight ?? { system: 0, tools: 0 }
   }
 
-  /** The segment in force; a new one begins where the model changed. */
+  /** Returns the active segment; begins a new one if the model changed. */
   async current(): Promise<Segment> {
     const next = await this.next()
     return next === this.present ? next : this.record(next, this.present ? 'model_switch' : 'start')
   }
 
-  /** The segment of the next step; it is in force when that begins. */
+  /** Returns the segment of the next step; it becomes active when that step begins. */
   async next(): Promise<Segment> {
-    if (this.ready?.of.model !== this.thread.connection.model.id) this.ready = await this.make()
+    if (this.ready?.basis.model !== this.thread.connection.model.id) this.ready = await this.make()
     return this.ready
   }
 
-  /** Begins a new segment, as a turn begins, where mode, tools or instructions changed; the description of the environment stays. */
+  /** Begins a new segment at the start of a turn if mode, tools, instructions or task changed. */
   async renew(): Promise<void> {
     if (!this.present) {
-      // It was made as the turn began, and what the task is held to may have come since.
-      if (this.ready && (await this.thread.standing()) !== this.ready.of.standing) this.ready = undefined
+      // The segment was created before the turn, and the texts of the task may be newer.
+      if (this.ready && (await this.thread.describeTask()) !== this.ready.basis.task) this.ready = undefined
       return
     }
-    const reason = await this.outdated(this.present.of)
+    const reason = await this.findChange(this.present.basis)
     if (reason) await this.begin(reason)
   }
 
-  private async outdated(of: Segment['of']): Promise<SegmentReason | undefined> {
+  private async findChange(basis: Segment['basis']): Promise<SegmentReason | undefined> {
     const { kernel } = this.thread
-    if (this.thread.mode !== of.mode) return 'mode'
-    if (kernel.inspection.generation !== of.generation && sha256(JSON.stringify(this.tools())) !== of.catalog)
+    if (this.thread.mode !== basis.mode) return 'mode'
+    if (kernel.inspection.generation !== basis.generation && sha256(JSON.stringify(this.tools())) !== basis.catalog)
       return 'catalog'
-    of.generation = kernel.inspection.generation
-    const { written, standing } = await this.written()
-    return written === of.written && standing === of.standing ? undefined : 'instructions'
+    basis.generation = kernel.inspection.generation
+    const { instructions, task } = await this.readTexts()
+    return instructions === basis.instructions && task === basis.task ? undefined : 'instructions'
   }
 
-  /** What people wrote for agents, and what the task is held to. */
-  private async written(): Promise<Pick<Segment['of'], 'written' | 'standing'>> {
+  /** Reads the instruction files and the texts of the task. */
+  private async readTexts(): Promise<Pick<Segment['basis'], 'instructions' | 'task'>> {
     const { kernel, workspace, settings } = this.thread
-    return { written: await instructionText(kernel, workspace, settings), standing: await this.thread.standing() }
+    return {
+      instructions: await readInstructionText(kernel, workspace, settings),
+      task: await this.thread.describeTask(),
+    }
   }
 
   async begin(reason: SegmentReason): Promise<Segment> {
@@ -75,34 +78,38 @@ export class Segments {
   }
 
   private tools = (): ModelRequest['tools'] =>
-    this.withTools ? toolDefinitions(this.thread, this.thread.connection.model) : []
+    this.withTools ? createToolDefinitions(this.thread, this.thread.connection.model) : []
 
   private async make(): Promise<Segment> {
     const { kernel, workspace, providers, connection, mode, newId } = this.thread
     const { generation } = kernel.inspection
-    // Git takes its time; meanwhile the tools are listed.
-    const environment = environmentText(workspace, providers.clock)
+    // Git is slow; the tools are listed meanwhile.
+    const environment = describeEnvironment(workspace, providers.clock)
     environment.catch(() => {})
-    const { written, standing } = await this.written()
-    const behind = [written, standing].filter((text) => text !== '').join('\n\n')
+    const { instructions, task } = await this.readTexts()
+    const appendix = [instructions, task].filter((text) => text !== '').join('\n\n')
     const tools = this.tools()
-    const system = systemPrompt(mode, await environment, behind)
+    const system = renderSystemPrompt(mode, await environment, appendix)
     const catalog = JSON.stringify(tools)
     return {
       id: newId('seg'),
       system,
       tools,
-      weight: { system: tokensOf(system), written: tokensOf(behind), tools: tokensOf(catalog) },
-      of: { model: connection.model.id, mode, generation, catalog: sha256(catalog), written, standing },
+      weight: {
+        system: estimateTokens(system),
+        instructions: estimateTokens(appendix),
+        tools: estimateTokens(catalog),
+      },
+      basis: { model: connection.model.id, mode, generation, catalog: sha256(catalog), instructions, task },
     }
   }
 
   private async record(segment: Segment, reason: SegmentReason): Promise<Segment> {
     const { store, events } = this.thread
-    const { id: segment_id, system, tools, of } = segment
-    const { model } = of
+    const { id: segment_id, system, tools, basis } = segment
+    const { model } = basis
     const texts = { prompt: system, tools: JSON.stringify(tools) }
-    const hashes = { prompt: sha256(system), tools: of.catalog }
+    const hashes = { prompt: sha256(system), tools: basis.catalog }
     for (const name of ['prompt', 'tools'] as const) {
       if ((await store.read(`prompts/${hashes[name]}`)) === undefined)
         await store.write(`prompts/${hashes[name]}`, texts[name])

@@ -1,11 +1,11 @@
 import { failure, type JsonObject, type Result } from '../../../core/shapes/index.js'
 import type { Approval } from '../../../core/contract/index.js'
-import { AgentError, messageOf, type ChildStatus, type RunOutcome, type ThreadItem } from '../base/index.js'
-import { agentsTool, reportTool } from './rights.js'
+import { AgentError, toErrorMessage, type ChildStatus, type RunOutcome, type ThreadItem } from '../base/index.js'
+import { AGENTS_TOOL, REPORT_TOOL } from './rights.js'
 import type { ChildPlan, DelegatingConversation, LivePart } from './types.js'
 
-/** What a call of the tool comes to: a failure of ours is its result. */
-export async function answered(
+/** Runs the work of a call; an expected failure becomes its result. */
+export async function toCallResult(
   work: () => Promise<Result | { child?: ChildStatus; output?: object; text: string }>,
 ): Promise<Result> {
   try {
@@ -14,57 +14,66 @@ export async function answered(
     const { child, output = child!, text } = done
     return { ok: true, output: output as JsonObject, text }
   } catch (error) {
-    const refusal = error instanceof AgentError ? asRefusal(error) : failure(error)
+    const refusal = error instanceof AgentError ? toRefusal(error) : failure(error)
     if (!refusal) throw error
     return refusal
   }
 }
-/** What a part fails with that could not be done at all. */
-export function faultOf(error: unknown): { code: string; message: string } {
+/** Converts the error of a part that could not run. */
+export function toFault(error: unknown): { code: string; message: string } {
   const { code, message } = (error instanceof AgentError ? error : failure(error)?.error) ?? {
     code: 'VT_INTERNAL',
-    message: messageOf(error),
+    message: toErrorMessage(error),
   }
   return { code, message }
 }
-const asRefusal = ({ code, message, extra }: AgentError): Result => ({
+const toRefusal = ({ code, message, extra }: AgentError): Result => ({
   ok: false,
   error: { code, message, hint: extra.hint ?? '', retryable: false },
 })
 
-/** Nobody of this name does a part; says who does. */
-export function unknownPart(id: string, children: readonly ChildStatus[]): AgentError {
+/** Creates the error for an unknown agent, with the known ones. */
+export function createUnknownError(id: string, children: readonly ChildStatus[]): AgentError {
   const known = children.map((child) => child.id).join(', ') || 'none'
-  return new AgentError('VT_AGENT_UNKNOWN', `There is no agent '${id.slice(0, 64)}' at work here; known: ${known}.`, {
-    hint: `Name one of these. See them with {slot:${agentsTool}/list}.`,
-  })
+  return new AgentError(
+    'VT_AGENT_UNKNOWN',
+    `Unknown agent '${id.slice(0, 64)}'; agents of this conversation: ${known}.`,
+    {
+      hint: `Use one of these ids. {slot:${AGENTS_TOOL}/list} lists them.`,
+    },
+  )
 }
-/** Why a conversation that is so deep starts no agents. */
-export function tooDeep({ enabled, max_depth }: { enabled: boolean; max_depth: number }, depth: number): AgentError {
+/** Creates the error of a conversation that may start no agents. */
+export function createDepthError(
+  { enabled, max_depth }: { enabled: boolean; max_depth: number },
+  depth: number,
+): AgentError {
   if (!enabled)
-    return new AgentError('VT_AGENT_DEPTH', 'subagents.enabled is false: no agent is started.', {
+    return new AgentError('VT_AGENT_DEPTH', 'subagents.enabled is false: agents cannot start.', {
       hint: 'Do the work yourself.',
     })
-  const message = `This conversation is ${depth} deep and subagents.max_depth is ${max_depth}: it starts no agents.`
-  return new AgentError('VT_AGENT_DEPTH', message, { hint: 'Do the work yourself, or report what is left.' })
+  const message = `The depth ${depth} reaches subagents.max_depth ${max_depth}: this conversation cannot start agents.`
+  return new AgentError('VT_AGENT_DEPTH', message, { hint: 'Do the work yourself, or report the rest as open.' })
 }
-/** As many parts were begun in the run as there may be. */
-export const noneLeft = ({ max_total_per_run }: { max_total_per_run: number }): AgentError =>
+/** Creates the error of a run that has started the maximum number of agents. */
+export const createAgentLimitError = ({ max_total_per_run }: { max_total_per_run: number }): AgentError =>
   new AgentError(
     'VT_AGENT_LIMIT',
     `${max_total_per_run} agents were started in this run (subagents.max_total_per_run); 0 are left.`,
     { hint: 'Do the rest yourself.' },
   )
 
-/** What the system prompt says to an agent that does a part. */
-export const chargeOf = ({ agent: { name, body, skills }, rights, tree }: ChildPlan): string =>
+/** Renders the part of the system prompt for a delegated agent. */
+export const renderAssignment = ({ agent: { name, body, skills }, rights, tree }: ChildPlan): string =>
   [
-    `You are the agent ${name} and do one part of the work of another conversation, which reads your report and nothing else.`,
-    `Nobody answers questions. End by calling ${reportTool}.`,
+    `You are the agent ${name} and do one part of the work of another conversation. It reads only your report.`,
+    `No person answers questions. End by calling ${REPORT_TOOL}.`,
     ...(rights.only.writes ? [`You write only: ${rights.only.writes.join(', ')}.`] : []),
     ...(tree
       ? [
-          'You work on a copy of its files, in a repository of its own. Your changes reach the conversation when it merges them; what git ignores does not. You need not commit.',
+          'You work on a copy of its files, in a separate repository. ' +
+            'The conversation gets your changes when it merges them, without files that git ignores. ' +
+            'You need not commit.',
         ]
       : []),
     ...(skills.length > 0 ? [`Load these skills first: ${skills.join(', ')}.`] : []),
@@ -73,8 +82,8 @@ export const chargeOf = ({ agent: { name, body, skills }, rights, tree }: ChildP
     .filter((text) => text !== '')
     .join('\n\n')
 
-/** How a part asks for approvals: whoever can allow a call of its conversation, with its name in the question. */
-export function askingFor(
+/** Creates the approver of a part: it relays to the approver of the conversation, with the agent in the question. */
+export function createApprovalRelay(
   { providers, approvals }: DelegatingConversation,
   { agent, id, label }: ChildStatus,
 ): Pick<ChildPlan, 'asker' | 'approve'> {
@@ -93,8 +102,8 @@ export function askingFor(
   }
 }
 
-/** A part as an item of the log of its conversation. */
-export const itemOf = (
+/** Converts a part to an item of the log. */
+export const toThreadItem = (
   { thread_id, agent, status, summary, label, about, error, transcript_path }: ChildStatus,
   id: string,
 ): ThreadItem & { type: 'subagent' } => ({
@@ -109,27 +118,27 @@ export const itemOf = (
   trajectory_path: transcript_path,
 })
 
-interface HowPart extends Pick<LivePart, 'timeout_secs' | 'stopped'> {
+interface PartEnding extends Pick<LivePart, 'timeout_secs' | 'stopped'> {
   expired: boolean
   reported: boolean
 }
-/** How a part ended whose run ended so. */
-export function partEnd(
+/** Converts the outcome of a run to the end of its part. */
+export function toEndStatus(
   { outcome_code, error }: RunOutcome,
-  { expired, stopped, timeout_secs, reported }: HowPart,
+  { expired, stopped, timeout_secs, reported }: PartEnding,
 ): Pick<ChildStatus, 'status' | 'error'> {
   if (stopped !== undefined) return { status: 'closed' }
   if (expired)
     return {
       status: 'failed',
-      error: { code: 'VT_AGENT_TIMEOUT', message: `It did not end within ${timeout_secs} seconds.` },
+      error: { code: 'VT_AGENT_TIMEOUT', message: `The agent did not end within ${timeout_secs} seconds.` },
     }
-  // What was refused stands in its report.
+  // The report lists refused calls.
   if (['success', 'escalated'].includes(outcome_code) || reported) return { status: 'completed' }
   return {
     status: 'failed',
     error: error
       ? { code: error.code, message: error.message }
-      : { code: 'VT_AGENT_STOPPED', message: `Its run ended as ${outcome_code}.` },
+      : { code: 'VT_AGENT_STOPPED', message: `The run of the agent ended with ${outcome_code}.` },
   }
 }

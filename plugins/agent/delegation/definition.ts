@@ -1,39 +1,39 @@
 import { isUtf8 } from 'node:buffer'
 import type { Mode } from '../../../core/shapes/index.js'
-import { nearest, withoutInvisible } from '../../../core/text/index.js'
+import { findNearest, removeInvisible } from '../../../core/text/index.js'
 import { FrontmatterError, readFrontmatter } from '../../../core/skills/index.js'
 
-/** What a file says about an agent that can be started beside a conversation. */
-export interface AgentText {
+/** The fields of a definition of an agent. */
+export interface AgentFields {
   /** Lower-case letters, digits and hyphens, at most 64. */
   name: string
   /** At most 1,024 characters. */
   description: string
-  /** Names as in rules; without them every tool of the parent. */
+  /** Names as in rules; absent: every tool of the parent. */
   tools?: readonly string[]
   disallowed: readonly string[]
   /** `inherit`, `small`, or the id of a model. */
   model: string
   reasoning_effort?: string
   mode?: Exclude<Mode, 'full-auto'>
-  /** Answers of the model, at most. */
+  /** The maximum number of answers of the model. */
   max_turns?: number
   background: boolean
   isolation: 'shared' | 'worktree'
   skills: readonly string[]
   initial_prompt?: string
-  /** Joins the system prompt; at most 32 KiB. */
+  /** Appended to the system prompt; at most 32 KiB. */
   body: string
 }
-/** A sentence about a part of a file that is not used. `line` is 1-based. */
+/** A diagnostic about an ignored part of a file. `line` is 1-based. */
 export interface AgentRemark {
   severity: 'error' | 'warning'
   message: string
   line: number
 }
-export interface AgentReading {
-  /** Absent where the file cannot be used. */
-  agent?: AgentText
+export interface ParsedAgent {
+  /** Absent if the file is unusable. */
+  agent?: AgentFields
   remarks: AgentRemark[]
 }
 
@@ -54,16 +54,20 @@ const keys = [
   'skills',
   'initialPrompt',
 ] as const
-/** What would widen rights, or run something by itself. */
-const neverGiven = ['hooks', 'mcpServers', 'allow', 'allowedTools', 'permissions', 'rules']
-/** What other programs draw with. */
-const quietly = ['color', 'version', 'author', 'license', 'metadata', 'tags']
-/** Words of Claude Code. */
-const claudeModes: Readonly<Record<string, AgentText['mode']>> = { plan: 'plan', default: 'ask', acceptEdits: 'auto' }
+/** Keys that would widen rights or start programs. */
+const IGNORED_RIGHTS = ['hooks', 'mcpServers', 'allow', 'allowedTools', 'permissions', 'rules']
+/** Keys of other programs that need no diagnostic. */
+const SILENT_KEYS = ['color', 'version', 'author', 'license', 'metadata', 'tags']
+/** The permission modes of Claude Code. */
+const CLAUDE_MODES: Readonly<Record<string, AgentFields['mode']>> = {
+  plan: 'plan',
+  default: 'ask',
+  acceptEdits: 'auto',
+}
 const modes: readonly string[] = ['plan', 'ask', 'auto']
 
-/** Reads a definition. Contract: does not throw; what it says about rights can only take some away. */
-export function parseAgent(bytes: Uint8Array): AgentReading {
+/** Parses a definition. Contract: does not throw; a definition can only reduce rights. */
+export function parseAgent(bytes: Uint8Array): ParsedAgent {
   try {
     if (!isUtf8(bytes)) throw new FrontmatterError('The file is not UTF-8.', 1)
     const text = Buffer.from(bytes)
@@ -85,11 +89,11 @@ class Reader {
     private readonly source: string,
   ) {}
 
-  read(body: string): AgentReading {
-    this.judgeKeys()
+  read(body: string): ParsedAgent {
+    this.checkKeys()
     const [name, description, prompt] = [this.name(), this.text('description'), body.trim()]
     if (description === undefined)
-      this.fault('description', 'The agent has no description: say in one sentence what it is for.')
+      this.fault('description', 'The agent has no description: add one sentence about its purpose.')
     if (description !== undefined && description.length > agentLimits.description)
       this.fault(
         'description',
@@ -98,38 +102,39 @@ class Reader {
     if (Buffer.byteLength(prompt) > agentLimits.body)
       this.fault(
         'name',
-        `The text behind the front matter has ${Buffer.byteLength(prompt)} bytes; at most ${agentLimits.body} are used.`,
+        `The text after the front matter has ${Buffer.byteLength(prompt)} bytes; ` +
+          `at most ${agentLimits.body} are used.`,
       )
     const { remarks } = this
     const optional = {
-      tools: this.list('tools'),
+      tools: this.parseList('tools'),
       reasoning_effort: this.text('reasoning_effort'),
       mode: this.mode(),
-      max_turns: this.count('maxTurns'),
+      max_turns: this.parseCount('maxTurns'),
       initial_prompt: this.text('initialPrompt'),
     }
     const rest = {
-      disallowed: this.list('disallowedTools') ?? [],
+      disallowed: this.parseList('disallowedTools') ?? [],
       model: this.text('model') ?? 'inherit',
-      background: this.yes('background'),
+      background: this.parseFlag('background'),
       isolation: this.isolation(),
-      skills: this.list('skills') ?? [],
+      skills: this.parseList('skills') ?? [],
       body: prompt,
     }
     if (name === undefined || description === undefined || remarks.some(({ severity }) => severity === 'error'))
       return { remarks }
     const known = Object.fromEntries(
       Object.entries(optional).filter(([, value]) => value !== undefined),
-    ) as Partial<AgentText>
-    return { agent: { name, description: withoutInvisible(description), ...known, ...rest }, remarks }
+    ) as Partial<AgentFields>
+    return { agent: { name, description: removeInvisible(description), ...known, ...rest }, remarks }
   }
 
-  private judgeKeys(): void {
+  private checkKeys(): void {
     for (const key of Object.keys(this.fields)) {
-      if ((keys as readonly string[]).includes(key) || quietly.includes(key)) continue
-      if (neverGiven.includes(key))
-        this.warn(key, `'${key}' is ignored: a definition gives no rights and starts nothing by itself.`)
-      else this.warn(key, `Unknown key '${key.slice(0, 64)}'${suggestion(key, keys)}; known: ${keys.join(', ')}.`)
+      if ((keys as readonly string[]).includes(key) || SILENT_KEYS.includes(key)) continue
+      if (IGNORED_RIGHTS.includes(key))
+        this.warn(key, `'${key}' is ignored: a definition cannot give rights or start programs.`)
+      else this.warn(key, `Unknown key '${key.slice(0, 64)}'${formatSuggestion(key, keys)}; known: ${keys.join(', ')}.`)
     }
   }
 
@@ -140,51 +145,55 @@ class Reader {
       'name',
       name === undefined
         ? 'The agent has no name.'
-        : `The name ${JSON.stringify(name.slice(0, 80))} is not made of 1 to 64 lower-case letters, digits and hyphens, beginning with a letter.`,
+        : `Invalid name ${JSON.stringify(name.slice(0, 80))}: ` +
+            'use 1 to 64 lower-case letters, digits and hyphens, beginning with a letter.',
     )
     return undefined
   }
 
-  private mode(): AgentText['mode'] {
+  private mode(): AgentFields['mode'] {
     const own = this.text('mode')
-    if (own !== undefined && modes.includes(own)) return own as AgentText['mode']
-    if (own !== undefined)
-      this.warn('mode', `The mode '${own.slice(0, 40)}' is ignored; a definition may say plan, ask or auto.`)
+    if (own !== undefined && modes.includes(own)) return own as AgentFields['mode']
+    if (own !== undefined) this.warn('mode', `The mode '${own.slice(0, 40)}' is ignored; use plan, ask or auto.`)
     const theirs = this.text('permissionMode')
     if (theirs === undefined) return undefined
-    if (Object.hasOwn(claudeModes, theirs)) return claudeModes[theirs]
+    if (Object.hasOwn(CLAUDE_MODES, theirs)) return CLAUDE_MODES[theirs]
     this.warn(
       'permissionMode',
-      `permissionMode '${theirs.slice(0, 40)}' is ignored: an agent never has more rights than the conversation that starts it.`,
+      `permissionMode '${theirs.slice(0, 40)}' is ignored: ` +
+        'an agent never has more rights than the conversation that starts it.',
     )
     return undefined
   }
 
-  private isolation(): AgentText['isolation'] {
+  private isolation(): AgentFields['isolation'] {
     const value = this.text('isolation') ?? 'shared'
     if (value === 'shared' || value === 'worktree') return value
-    this.warn('isolation', `isolation '${value.slice(0, 40)}' is ignored; it is shared or worktree.`)
+    this.warn('isolation', `isolation '${value.slice(0, 40)}' is ignored; use shared or worktree.`)
     return 'shared'
   }
 
-  private count(key: string): number | undefined {
+  private parseCount(key: string): number | undefined {
     const text = this.text(key)
     if (text === undefined) return undefined
     const value = Number(text)
     if (Number.isInteger(value) && value >= 1 && value <= 1000) return value
-    this.warn(key, `${key} '${text.slice(0, 40)}' is ignored; it is a whole number from 1 to 1000.`)
+    this.warn(key, `${key} '${text.slice(0, 40)}' is ignored; use a whole number from 1 to 1000.`)
     return undefined
   }
 
-  private yes(key: string): boolean {
+  private parseFlag(key: string): boolean {
     const text = this.text(key)
     if (text !== undefined && text !== 'true' && text !== 'false')
-      this.warn(key, `${key} '${text.slice(0, 40)}' is ignored; it is true or false.`)
+      this.warn(key, `${key} '${text.slice(0, 40)}' is ignored; use true or false.`)
     return text === 'true'
   }
 
-  /** A list, or words with commas between them; a specifier in parentheses cannot be kept, so that such an entry is left out. */
-  private list(key: string): string[] | undefined {
+  /**
+   * Reads a list, or a text with commas. A tool with a specifier in parentheses is left out, because only whole tools
+   * are supported.
+   */
+  private parseList(key: string): string[] | undefined {
     const value = this.fields[key]
     if (value === undefined || value === '*') return undefined
     const words = (
@@ -193,10 +202,10 @@ class Reader {
       .map((word) => word.trim())
       .filter(Boolean)
     if (!Array.isArray(value) && typeof value !== 'string')
-      this.warn(key, `'${key}' is neither a list nor words with commas between them, and nothing of it is used.`)
+      this.warn(key, `'${key}' is ignored; use a list, or names with commas between them.`)
     const narrow = key === 'tools' ? words.filter((word) => word.includes('(')) : []
     for (const word of narrow)
-      this.warn(key, `The tool '${word.slice(0, 80)}' is left out: a definition names whole tools.`)
+      this.warn(key, `The tool '${word.slice(0, 80)}' is left out: use whole tools, without parentheses.`)
     const named = words.filter((word) => !narrow.includes(word)).map((word) => word.replace(/\(.*$/s, ''))
     if (named.length > agentLimits.list)
       this.warn(key, `'${key}' has ${named.length} entries; the first ${agentLimits.list} are used.`)
@@ -223,7 +232,7 @@ class Reader {
   }
 }
 
-const suggestion = (word: string, known: readonly string[]): string => {
-  const like = nearest(word, [...known])
+const formatSuggestion = (word: string, known: readonly string[]): string => {
+  const like = findNearest(word, [...known])
   return like === undefined ? '' : `; nearest: ${like}`
 }

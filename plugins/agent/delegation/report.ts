@@ -2,50 +2,53 @@ import { block } from '../../../core/text/index.js'
 import type { ChildReport, ChildStatus } from '../base/index.js'
 import { hasEnded, type PartEntry } from './state.js'
 
-const longest = 2000
-const mostFiles = 20
-const sections = {
+const MAX_SUMMARY_CHARS = 2000
+const MAX_FILES = 20
+const SECTIONS = {
   summary: 'summary',
   facts: 'facts',
   'touched files': 'touched_files',
   verification: 'verification',
   'open questions': 'open_questions',
 } as const
-const listed = ['facts', 'touched_files', 'verification', 'open_questions'] as const
-const heading = /^(?:#{1,6}\s*|\*\*)?(summary|facts|touched files|verification|open questions)(?:\*\*)?:?(?:\*\*)?\s*$/i
+const LIST_KEYS = ['facts', 'touched_files', 'verification', 'open_questions'] as const
+const HEADING = /^(?:#{1,6}\s*|\*\*)?(summary|facts|touched files|verification|open questions)(?:\*\*)?:?(?:\*\*)?\s*$/i
 
-/** The report of an agent that ended with a text: its sections, else how it begins. */
-export function reportIn(text: string): ChildReport {
+/** Parses the report in the last text of an agent: its sections, else its beginning. */
+export function parseReport(text: string): ChildReport {
   const found: Partial<Record<keyof ChildReport, string[]>> = {}
   let lines: string[] | undefined
   for (const line of text.split('\n')) {
-    const title = heading.exec(line.trim())?.[1]?.toLowerCase() as keyof typeof sections | undefined
-    if (title !== undefined) lines = found[sections[title]] = []
+    const title = HEADING.exec(line.trim())?.[1]?.toLowerCase() as keyof typeof SECTIONS | undefined
+    if (title !== undefined) lines = found[SECTIONS[title]] = []
     else if (line.trim() !== '') lines?.push(line.trim())
   }
-  const listOf = (key: (typeof listed)[number]) => {
+  const toList = (key: (typeof LIST_KEYS)[number]) => {
     const items = (found[key] ?? []).map((line) => line.replace(/^(?:[-*•]|\d+[.)])\s+/, '').slice(0, 500)).slice(0, 10)
     return items.length > 0 ? { [key]: items } : {}
   }
-  const summary = (found.summary ?? []).join('\n').slice(0, longest)
-  return { summary: summary === '' ? text.trim().slice(0, 500) : summary, ...Object.assign({}, ...listed.map(listOf)) }
+  const summary = (found.summary ?? []).join('\n').slice(0, MAX_SUMMARY_CHARS)
+  return {
+    summary: summary === '' ? text.trim().slice(0, 500) : summary,
+    ...Object.assign({}, ...LIST_KEYS.map(toList)),
+  }
 }
 
-/** The input of a call that reports; `undefined` for what is none. */
-export function asReport(input: unknown): ChildReport | undefined {
+/** Parses the input of a call of the report tool; `undefined` if it is no report. */
+export function parseReportInput(input: unknown): ChildReport | undefined {
   const { summary, ...rest } = (input ?? {}) as Record<string, unknown>
   if (typeof summary !== 'string') return undefined
   const lists = Object.entries(rest).filter(
     ([key, value]) =>
-      (listed as readonly string[]).includes(key) &&
+      (LIST_KEYS as readonly string[]).includes(key) &&
       Array.isArray(value) &&
       value.every((one) => typeof one === 'string'),
   )
   return { summary, ...Object.fromEntries(lists) }
 }
 
-/** A report as a model reads it, which is told that nobody checked it. */
-export function shownReport(
+/** Renders a report for a model, marked as unchecked. */
+export function renderReport(
   { id, agent, label, status, error, worktree, changed_files = [] }: ChildStatus,
   report: ChildReport | undefined,
 ): string {
@@ -60,27 +63,27 @@ export function shownReport(
     ...section('Open questions', open_questions),
   ].filter((line) => line !== '')
   const failed = error ? ` (${error.code}: ${error.message})` : ''
-  const files = `${changed_files.slice(0, mostFiles).join(', ')}${changed_files.length > mostFiles ? ' and more' : ''}`
-  const apart =
+  const files = `${changed_files.slice(0, MAX_FILES).join(', ')}${changed_files.length > MAX_FILES ? ' and more' : ''}`
+  const changes =
     worktree === undefined
       ? ''
       : files === ''
         ? ' It changed no file.'
-        : ` In its worktree, ${worktree}, it changed ${files}; close with merge brings that here.`
-  const head = `Unchecked report of ${agent}: ${id}${label === '' ? '' : `, ${label}`}: ${status}${failed}.${apart}`
+        : ` In its worktree, ${worktree}, it changed ${files}; close with merge copies that here.`
+  const head = `Unchecked report of ${agent}: ${id}${label === '' ? '' : `, ${label}`}: ${status}${failed}.${changes}`
   return lines.length === 0 ? `${head} It reported nothing.` : `${head}\n${block('report', lines.join('\n'))}`
 }
 
-/** What somebody who waited for parts reads of them. */
-export function waitedText(parts: readonly PartEntry[], timed_out: boolean): string {
+/** Formats the result of waiting for parts. */
+export function formatWaitResult(parts: readonly PartEntry[], timed_out: boolean): string {
   const lines = parts.map(({ child, report }) =>
-    hasEnded(child) ? shownReport(child, report) : `${child.id} (${child.agent}) is ${child.status}.`,
+    hasEnded(child) ? renderReport(child, report) : `${child.id} (${child.agent}) is ${child.status}.`,
   )
-  return [...lines, ...(timed_out ? ['The time is over; they go on.'] : [])].join('\n') || 'There is no agent.'
+  return [...lines, ...(timed_out ? ['The time is over; they continue.'] : [])].join('\n') || 'There is no agent.'
 }
 
-/** All parts, a line each, and how many more there may be. */
-export function listedText({
+/** Formats all parts, one line each, and the number of parts that may still start. */
+export function formatAgentList({
   children,
   slots_left,
   total_left,

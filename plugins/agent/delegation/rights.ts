@@ -1,44 +1,44 @@
-import type { Mode, RightsLeft, SlotInfo } from '../../../core/shapes/index.js'
-import { stricterMode } from '../../../core/config/index.js'
+import type { Mode, RightsScope, SlotInfo } from '../../../core/shapes/index.js'
+import { pickStricterMode } from '../../../core/config/index.js'
 import type { Kernel } from '../../../core/contract/index.js'
-import { leaves } from '../../../core/registry/index.js'
-import type { AgentDefinition } from './find.js'
+import { hasGrant } from '../../../core/registry/index.js'
+import type { AgentDefinition } from './find_agents.js'
 
-/** What a child may do: never more than its parent. */
+/** The rights of a child: never more than those of its parent. */
 export interface ChildRights {
   mode: Mode
-  /** Slots by their names, and globs that written paths must match. */
-  only: RightsLeft & { tools: readonly string[] }
-  /** It can change files. */
+  /** The names of allowed slots, and globs that written paths must match. */
+  only: RightsScope & { tools: readonly string[] }
+  /** The child can change files. */
   writes: boolean
 }
 /** The rights that a child cannot exceed. */
 export interface ParentRights {
   mode: Mode
-  only: RightsLeft | undefined
+  only: RightsScope | undefined
 }
-type AskedRights = Pick<AgentDefinition, 'tools' | 'disallowed' | 'mode' | 'trusted'>
-/** Belongs to the conversation that has a person, or to the one above. */
-const ofParent = ['propose_plan', 'request_user_input']
-export const reportTool = 'report_result'
-export const agentsTool = 'agents'
+type RequestedRights = Pick<AgentDefinition, 'tools' | 'disallowed' | 'mode' | 'trusted'>
+/** Tools that only a conversation with a person may use. */
+const PARENT_TOOLS = ['propose_plan', 'request_user_input']
+export const REPORT_TOOL = 'report_result'
+export const AGENTS_TOOL = 'agents'
 
-/** What both leave; of globs those that both name. */
-export function bothRights(
+/** Returns the rights that both scopes allow; of globs those in both lists. */
+export function intersectRights(
   kernel: Kernel,
-  one: RightsLeft | undefined,
-  other: RightsLeft | undefined,
-): RightsLeft | undefined {
+  one: RightsScope | undefined,
+  other: RightsScope | undefined,
+): RightsScope | undefined {
   if (!one || !other) return one ?? other
-  const among =
+  const isAmong =
     (names: readonly string[]) =>
     (slot: SlotInfo): boolean =>
-      leaves(names, slot)
+      hasGrant(names, slot)
   const tools =
     one.tools && other.tools
       ? kernel
           .list()
-          .filter((slot) => among(one.tools!)(slot) && among(other.tools!)(slot))
+          .filter((slot) => isAmong(one.tools!)(slot) && isAmong(other.tools!)(slot))
           .map(({ slot }) => slot)
       : (one.tools ?? other.tools)
   const writes =
@@ -48,32 +48,32 @@ export function bothRights(
   return { ...(tools && { tools }), ...(writes && { writes }) }
 }
 
-/** Cuts the rights of the parent by the definition. An untrusted definition only reads. */
-export function childRights(
+/** Limits the rights of the parent to those of the definition. An untrusted definition only reads. */
+export function computeChildRights(
   kernel: Kernel,
   parent: ParentRights,
-  agent: AskedRights,
+  agent: RequestedRights,
   how: { delegates: boolean; write_paths?: readonly string[] },
 ): ChildRights {
-  const mode = agent.trusted ? stricterMode(parent.mode, agent.mode ?? parent.mode) : 'plan'
-  // A slot has to be left by each of these lists.
+  const mode = agent.trusted ? pickStricterMode(parent.mode, agent.mode ?? parent.mode) : 'plan'
+  // Each of these lists must allow the slot.
   const limits = [parent.only?.tools, agent.trusted ? undefined : ['read'], agent.tools]
-  const isLeft = (slot: SlotInfo): boolean =>
-    !ofParent.includes(slot.tool) &&
-    limits.every((names) => !names || leaves(names, slot)) &&
-    !agent.disallowed.some((name) => leaves([name], slot))
-  const left = kernel.list().filter(isLeft)
-  const writes = mode !== 'plan' && left.some(({ effects }) => effects.includes('write'))
+  const isAllowed = (slot: SlotInfo): boolean =>
+    !PARENT_TOOLS.includes(slot.tool) &&
+    limits.every((names) => !names || hasGrant(names, slot)) &&
+    !agent.disallowed.some((name) => hasGrant([name], slot))
+  const allowed = kernel.list().filter(isAllowed)
+  const writes = mode !== 'plan' && allowed.some(({ effects }) => effects.includes('write'))
   const globs = how.write_paths ?? parent.only?.writes
   const delegates =
     how.delegates &&
     agent.trusted &&
-    (!agent.tools || agent.tools.includes(agentsTool)) &&
-    !agent.disallowed.includes(agentsTool)
+    (!agent.tools || agent.tools.includes(AGENTS_TOOL)) &&
+    !agent.disallowed.includes(AGENTS_TOOL)
   return {
     mode,
     only: {
-      tools: [...left.map(({ slot }) => slot), ...(delegates ? [agentsTool] : []), reportTool],
+      tools: [...allowed.map(({ slot }) => slot), ...(delegates ? [AGENTS_TOOL] : []), REPORT_TOOL],
       ...(globs && { writes: globs }),
     },
     writes,

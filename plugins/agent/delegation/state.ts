@@ -1,52 +1,57 @@
-import type { RightsLeft } from '../../../core/shapes/index.js'
-import type { ChildReport, ChildStatus, Fact } from '../base/index.js'
+import type { RightsScope } from '../../../core/shapes/index.js'
+import type { ChildReport, ChildStatus, Fact, FactOf } from '../base/index.js'
 import type { ConversationState, StatePart } from '../session/index.js'
 
-/** A part of the work that an agent has, and what came of it. */
+/** A delegated part and its result. */
 export interface PartEntry {
   readonly child: ChildStatus
   readonly report?: ChildReport
-  /** The model has read how it ended. */
-  readonly told: boolean
-  /** The call that began it. */
+  /** The model has read the end. */
+  readonly isRead: boolean
+  /** The call that started the part. */
   readonly call_id?: string
 }
-/** The parts of the work of a session that agents have. */
+/** The delegated parts of a session. */
 export interface DelegationState {
   children: readonly PartEntry[]
-  /** Present where the session does such a part itself: what is left of its rights, whoever opens it, and how many conversations are above it. */
-  part: { only: RightsLeft; depth: number } | undefined
+  /** Present if the session is a delegated part: its rights, and the number of conversations above it. */
+  part: { only: RightsScope; depth: number } | undefined
 }
+
+/** The mark of the journal for a part whose end the model has read. */
+export const IS_READ = { told: true } as const
+/** The optional fields of a fact about a part. */
+export type ChildEnd = Pick<FactOf<'child'>, 'report' | 'told'>
 
 export const hasEnded = ({ status }: ChildStatus): boolean => status !== 'queued' && status !== 'running'
 
-export const delegating: StatePart<ConversationState, DelegationState> = {
+export const delegationPart: StatePart<ConversationState, DelegationState> = {
   begin: () => ({ children: [], part: undefined }),
   on: {
     rights(state, { only, depth }) {
       state.part = { only, depth }
     },
-    child(state, { child, report, told = false, call_id }) {
+    child(state, { child, report, told: isRead = false, call_id }) {
       const before = state.children.find((one) => one.child.id === child.id)
       const kept = report ?? before?.report
       const begun = call_id ?? before?.call_id
       const entry: PartEntry = {
         child,
         ...(kept && { report: kept }),
-        told,
+        isRead,
         ...(begun !== undefined && { call_id: begun }),
       }
       state.children = before ? state.children.map((one) => (one === before ? entry : one)) : [...state.children, entry]
     },
-    message(state, { tells }) {
-      if (tells === 'reports')
-        state.children = state.children.map((one) => (hasEnded(one.child) ? { ...one, told: true } : one))
+    message(state, { tells: reminder }) {
+      if (reminder === 'reports')
+        state.children = state.children.map((one) => (hasEnded(one.child) ? { ...one, isRead: true } : one))
     },
   },
   carried: ({ children, part }): Fact[] => [
     ...(part ? [{ kind: 'rights' as const, ...part }] : []),
     ...children.flatMap(({ child, report }): Fact[] =>
-      hasEnded(child) ? [{ kind: 'child', child, ...(report && { report }), told: true }] : [],
+      hasEnded(child) ? [{ kind: 'child', child, ...(report && { report }), ...IS_READ }] : [],
     ),
   ],
   remembered: ({ children }) => {
@@ -62,7 +67,7 @@ export const delegating: StatePart<ConversationState, DelegationState> = {
           (report.facts ?? []).map((fact) => ({ fact, source: `subagent:${name}` })),
         ),
         verification_todo: reports.flatMap(({ name, report }) =>
-          (report.verification ?? []).map((check) => `${check} (said by ${name}, not checked)`),
+          (report.verification ?? []).map((check) => `${check} (reported by ${name}, not checked)`),
         ),
         open_questions: reports.flatMap(({ report }) => report.open_questions ?? []),
         delegation_notes: reports.map(({ name, report }) => `\`${name}\`: ${report.summary.slice(0, 300)}`),

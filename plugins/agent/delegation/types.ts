@@ -2,36 +2,35 @@ import type { Approve, ChildReport, ChildStatus, MessageOrigin, RunOutcome } fro
 import type { Worktree } from '../../lib/worktrees/index.js'
 import type { PaidConversation } from '../ledger/index.js'
 import type { DelegationState } from './state.js'
-import type { AgentDefinition } from './find.js'
+import type { AgentDefinition } from './find_agents.js'
 import type { ChildRights } from './rights.js'
 
-/** A conversation with the parts of its work that agents have. */
+/** A conversation with its delegated parts. */
 export interface DelegatingConversation extends PaidConversation {
   readonly state: PaidConversation['state'] & DelegationState
 }
-/** What a thread needs to know of the part of the work that it does. */
+/** The plan of a delegated part, for its thread. */
 export interface ChildPlan {
   session_id: string
   thread_id: string
-  /** It was begun before, and goes on. */
-  goes_on: boolean
+  /** The part continues an earlier session. */
+  resumes: boolean
   agent: AgentDefinition
   rights: ChildRights
-  /** Its place: 1 below a conversation that a person began. */
+  /** The number of conversations above: 1 below the conversation of a person. */
   depth: number
-  /** The id of a model, where it is not that of the parent. */
+  /** The id of the model, if it differs from that of the parent. */
   model?: string
   max_answers?: number
-  /** The copy of the files that it works on, where it does not work on those of its parent. */
+  /** The worktree of the part; absent if the part works on the files of its parent. */
   tree?: Worktree
-  /** Asks whoever can allow a call of the parent. */
+  /** Relays approvals to the approver of the parent. */
   approve?: Approve
-  /** What its questions begin with. */
+  /** The beginning of its questions. */
   asker?: string
 }
-/** A part under way or waiting, while this process has it. */
+/** A queued or running part of this process. */
 export interface LivePart {
-  /** As it stands. */
   child: ChildStatus
   plan: ChildPlan
   texts: string[]
@@ -41,25 +40,25 @@ export interface LivePart {
   item: string
   thread?: ChildThread
   ended: Promise<void>
-  /** Somebody wants it to end, for this reason. */
+  /** The reason, after a request to stop the part. */
   stopped?: string
 }
-/** A part of the work while it is under way. */
+/** The thread of a running part. */
 export interface ChildThread {
   run(text: string, signal: AbortSignal): Promise<RunOutcome>
   say(text: string, interrupt: boolean): Promise<unknown>
-  /** What it reported, as far as it did. */
+  /** The report so far. */
   readonly report: ChildReport | undefined
-  /** The last text of its model; empty where there is none. */
-  readonly said: string
+  /** The last text of the model; empty if there is none. */
+  readonly last_text: string
   readonly changed_files: readonly string[]
-  /** Of all its runs, in USD; `null`: nobody knows. */
+  /** The cost of all runs, in USD; `null`: unknown. */
   readonly cost_usd: number | null
   close(): Promise<void>
 }
-/** Opens the thread of a part. Rejects as whatever opens a thread does. */
+/** Opens the thread of a part. Rejects with the errors of opening a thread. */
 export type OpenChild = (parent: DelegatingConversation, plan: ChildPlan) => Promise<ChildThread>
-export interface GivenPart {
+export interface PartRequest {
   message: string
   agent?: string
   label?: string
@@ -70,10 +69,10 @@ export interface GivenPart {
   max_turns?: number
   timeout_secs?: number
 }
-export interface HowBegun {
-  /** The call that began it. */
+export interface StartOptions {
+  /** The call that started the part. */
   call_id?: string | undefined
   timeout_secs?: number
 }
-/** Where what a part is told comes from. */
+/** The origin of messages to a part. */
 export const partOrigin: MessageOrigin = 'parent'

@@ -1,16 +1,16 @@
 import { GrowingText } from '../../../core/text/index.js'
-import { alarm, type Alarm, type Delta, type DeltaSink } from '../base/index.js'
+import { startAlarm, type Alarm, type Delta, type DeltaSink } from '../base/index.js'
 
-/** How far a delta may be behind what it tells of: less than is promised, the rest is for the way to the reader. */
-const pace = { ms: 30, units: 4096 }
+/** The maximum delay of a delta; below the documented limit, to leave time for delivery. */
+const PACE = { ms: 30, units: 4096 }
 
-/** What items say while they say it, for whoever listens: written nowhere, numbered by nobody. The item that completes is the truth. */
+/** The growing texts of items. Deltas are not stored and have no number; the completed item has the final text. */
 export class Deltas {
   private readonly sinks = new Set<DeltaSink>()
-  private readonly waiting = new Set<Growth>()
+  private readonly waiting = new Set<DeltaStream>()
   private timer: Alarm | undefined
 
-  /** `frame`: what a delta has of its thread; `queue` runs things behind all events before them. */
+  /** `frame`: the ids of thread and turn; `queue` runs a delivery after all earlier events. */
   constructor(
     private readonly frame: () => Pick<Delta, 'thread_id' | 'turn_id'>,
     private readonly queue: (deliver: () => void) => void,
@@ -21,31 +21,31 @@ export class Deltas {
     return () => this.sinks.delete(sink)
   }
 
-  /** Somebody listens. */
-  get heard(): boolean {
+  /** At least one sink is registered. */
+  get hasSinks(): boolean {
     return this.sinks.size > 0
   }
 
-  /** A text of an item that grows. */
-  open(about: Pick<Delta, 'item_id' | 'kind' | 'tool_name'>): Growth {
-    return new Growth(this, about)
+  /** Opens the stream of one text of an item. */
+  open(about: Pick<Delta, 'item_id' | 'kind' | 'tool_name'>): DeltaStream {
+    return new DeltaStream(this, about)
   }
 
-  /** Tells of it soon, or now where much came. */
-  grew(growth: Growth): void {
-    if (growth.untold >= pace.units) return growth.tell()
+  /** Sends the new text soon, or now if it is long. */
+  schedule(growth: DeltaStream): void {
+    if (growth.unsentLength >= PACE.units) return growth.flush()
     this.waiting.add(growth)
-    this.timer ??= alarm(pace.ms, () => {
+    this.timer ??= startAlarm(PACE.ms, () => {
       this.timer = undefined
-      for (const one of this.waiting) one.tell()
+      for (const one of this.waiting) one.flush()
       this.waiting.clear()
     })
   }
 
-  /** Much comes in pieces, each behind the other, so that a reader who keeps up misses nothing of it. */
+  /** Sends a long text in pieces, so that the backlog of a fast reader drops nothing. */
   send({ at, text, ...about }: Pick<Delta, 'item_id' | 'kind' | 'tool_name' | 'at' | 'text'>): void {
     for (let from = 0, to: number; from < text.length; from = to) {
-      to = from + pace.units
+      to = from + PACE.units
       if (/[\ud800-\udbff]/.test(text[to - 1] ?? '')) to += 1
       const delta: Delta = { type: 'item.delta', ...this.frame(), ...about, at: at + from, text: text.slice(from, to) }
       this.queue(() => {
@@ -55,13 +55,13 @@ export class Deltas {
   }
 }
 
-/** One text while it grows, without its secrets: of what may become one nothing is told before it is known. */
-export class Growth {
-  /** How much came since the last time something was told. */
-  untold = 0
+/** One growing text with secrets redacted. A possible secret is held until it is decided. */
+export class DeltaStream {
+  /** The length of the text since the last delta. */
+  unsentLength = 0
   private readonly source: GrowingText
-  private clean = ''
-  private fresh = ''
+  private redacted = ''
+  private unsent = ''
 
   constructor(
     private readonly deltas: Deltas,
@@ -70,36 +70,36 @@ export class Growth {
     this.source = new GrowingText(about.kind === 'arguments')
   }
 
-  /** To be told with what comes next. */
-  put(text: string): void {
+  /** Adds text that is sent with the next delta. */
+  buffer(text: string): void {
     this.source.add(text)
-    this.untold += text.length
+    this.unsentLength += text.length
   }
 
   add(text: string): void {
-    this.put(text)
-    if (this.deltas.heard) this.deltas.grew(this)
+    this.buffer(text)
+    if (this.deltas.hasSinks) this.deltas.schedule(this)
   }
 
-  /** All that can be told so far; with `whole` all of it. */
+  /** Returns the redacted text so far; `whole`: including held text. */
   text(whole = false): string {
     const more = this.source.take(whole)
-    this.clean += more
-    if (this.deltas.heard) this.fresh += more
-    return this.clean
+    this.redacted += more
+    if (this.deltas.hasSinks) this.unsent += more
+    return this.redacted
   }
 
-  tell(whole = false): void {
+  flush(whole = false): void {
     const { length } = this.text(whole)
-    const { fresh } = this
-    this.untold = 0
-    this.fresh = ''
+    const { unsent: fresh } = this
+    this.unsentLength = 0
+    this.unsent = ''
     if (fresh !== '') this.deltas.send({ ...this.about, at: length - fresh.length, text: fresh })
   }
 
-  /** Tells the rest; returns the whole. */
+  /** Sends the rest; returns the whole text. */
   end(): string {
-    this.tell(true)
-    return this.clean
+    this.flush(true)
+    return this.redacted
   }
 }

@@ -1,14 +1,14 @@
-export type { Growth } from './deltas.js'
-export { copyTo, eventLine, persist } from './file.js'
-export { Events } from './log.js'
+export type { DeltaStream } from './deltas.js'
+export { createFileSink, formatEventLine, createJournalSink } from './file_sinks.js'
+export { Events } from './events.js'
 export {
-  briefly,
+  describeInput,
   countItem,
-  notAppliedLines,
-  partLine,
-  progress,
-  reasonOf,
-  summary,
+  formatNotApplied,
+  formatPartLine,
+  createProgressSink,
+  describeReason,
+  formatSummary,
   type RunChanges,
 } from './progress.js'
-export { atItsPace, RunReader } from './reader.js'
+export { createPacedSink, RunReader } from './reader.js'

@@ -1,28 +1,29 @@
 import type { Delta, DeltaSink, ThreadEvent } from '../base/index.js'
 
-/** Bytes of deltas that wait for a reader at most; a letter has two of them, and a piece costs some by itself. */
-const most = 256 * 1024
-const each = 64
+/** The maximum size of waiting deltas in bytes: two for each UTF-16 unit, plus an overhead for each delta. */
+const MAX_BACKLOG_BYTES = 256 * 1024
+const DELTA_OVERHEAD_BYTES = 64
 
-/** Deltas that were joined while they waited. */
-interface Joined {
+/** Deltas that were joined while waiting. */
+interface JoinedDelta {
   delta: Delta
   bytes: number
 }
 
 /**
- * What waits for one reader, who never holds up what it reads about: deltas of one text are joined, beyond `most` dropped, and the next
- * one says by `at` what is missing. Of events only those are left out that a later one of the same item contains.
+ * The queue of one slow reader, which never delays the run. Deltas of one text are joined, and dropped beyond
+ * `MAX_BACKLOG_BYTES`; `at`
+ * of the next delta shows the gap. An update of an item is dropped if a later event contains it.
  */
 export class Backlog {
-  private readonly waiting = new Set<ThreadEvent | Joined>()
-  private readonly joined = new Map<string, Joined>()
+  private readonly waiting = new Set<ThreadEvent | JoinedDelta>()
+  private readonly joined = new Map<string, JoinedDelta>()
   private readonly updates = new Map<string, ThreadEvent>()
   private bytes = 0
 
   delta(delta: Delta): void {
-    const bytes = delta.text.length * 2 + each
-    if (this.bytes + bytes > most) return
+    const bytes = delta.text.length * 2 + DELTA_OVERHEAD_BYTES
+    if (this.bytes + bytes > MAX_BACKLOG_BYTES) return
     const key = `${delta.item_id} ${delta.kind}`
     const known = this.joined.get(key)
     this.bytes += bytes
@@ -47,7 +48,7 @@ export class Backlog {
     this.waiting.add(event)
   }
 
-  /** What has waited longest. */
+  /** Removes and returns the oldest entry. */
   take(): ThreadEvent | Delta | undefined {
     const [first] = this.waiting
     if (!first) return undefined
@@ -63,8 +64,11 @@ export class Backlog {
   }
 }
 
-/** Follows deltas at its own pace: the next one when it is done with the last. Contract: one that throws gets no more. */
-export function atItsPace(follow: (delta: Delta) => void | Promise<void>): DeltaSink {
+/**
+ * Creates a sink that passes deltas one by one to a slow function. Contract: a function that throws gets no more
+ * deltas.
+ */
+export function createPacedSink(follow: (delta: Delta) => void | Promise<void>): DeltaSink {
   const backlog = new Backlog()
   let state: 'idle' | 'busy' | 'gone' = 'idle'
   const work = async (): Promise<void> => {
@@ -86,11 +90,11 @@ export function atItsPace(follow: (delta: Delta) => void | Promise<void>): Delta
   }
 }
 
-/** Events and deltas in one order, for a reader that takes them when it likes. */
+/** Iterates events and deltas in order, at the pace of the reader. */
 export class RunReader implements AsyncIterable<ThreadEvent | Delta> {
   private readonly backlog = new Backlog()
   private wake: (() => void) | undefined
-  private over = false
+  private isClosed = false
 
   readonly event = (event: ThreadEvent): void => {
     this.backlog.event(event)
@@ -100,9 +104,9 @@ export class RunReader implements AsyncIterable<ThreadEvent | Delta> {
     this.backlog.delta(delta)
     this.wake?.()
   }
-  /** Nothing comes any more. */
+  /** Ends the iteration after the waiting entries. */
   end(): void {
-    this.over = true
+    this.isClosed = true
     this.wake?.()
   }
 
@@ -110,7 +114,7 @@ export class RunReader implements AsyncIterable<ThreadEvent | Delta> {
     for (;;) {
       const next = this.backlog.take()
       if (next) yield next
-      else if (this.over) return
+      else if (this.isClosed) return
       else await new Promise<void>((resolve) => (this.wake = resolve))
     }
   }

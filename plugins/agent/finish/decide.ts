@@ -4,8 +4,8 @@ import { describeEnding, findValidProof, type FinishState, isOpen, formatItems }
 
 /** The next step after an answer without calls. */
 export type Decision =
-  | { then: 'tell'; text: string; why: string }
-  | { then: 'go on'; text: string; why: string }
+  | { then: 'report'; text: string; why: string }
+  | { then: 'continue'; text: string; why: string }
   | { then: 'verify' }
   | { then: 'evaluate' }
   | { then: 'end'; outcome: 'success' | 'stopped_no_action' | 'handed_off' | 'verification_failed' }
@@ -13,7 +13,7 @@ export type Decision =
 /** Facts that the state of the conversation does not have. */
 export interface Circumstances {
   /** The model has read the refused changes of this turn. */
-  told: boolean
+  refusalsRead: boolean
   /** The run continues until its tasks are done. */
   on: boolean
   /** An input of a person is pending. */
@@ -33,11 +33,11 @@ const end = { then: 'end', outcome: 'success' } as const
  * docs/agent-loop.md, in order. The model's own claims about its work do not count.
  */
 export function decide(
-  state: FinishState & Pick<RefusedChanges, 'untold_refusals'>,
-  { told, on, waiting, evaluated, ran }: Circumstances,
+  state: FinishState & Pick<RefusedChanges, 'unread_refusals'>,
+  { refusalsRead, on, waiting, evaluated, ran }: Circumstances,
 ): Decision {
-  if (!told && state.untold_refusals.length > 0)
-    return { then: 'tell', why: 'not_applied', text: formatRefusals(state.untold_refusals) }
+  if (!refusalsRead && state.unread_refusals.length > 0)
+    return { then: 'report', why: 'not_applied', text: formatRefusals(state.unread_refusals) }
   if (!on || waiting) return end
   const { tracker, failures, idle, phase } = state
   const proved = decideEnd(evaluated && phase?.phase === 'build')
@@ -47,9 +47,11 @@ export function decide(
     const without = idle.turns + Number(idle.now)
     if (without >= most.idle) return { then: 'end', outcome: 'stopped_no_action' }
     return {
-      then: 'go on',
+      then: 'continue',
       why: 'open_items',
-      text: `Open:\n${fitLines(formatItems(tracker!, isOpen)).join('\n')}\nGo on with the next. When one cannot be done, mark it blocked and say why.`,
+      text:
+        `Open:\n${fitLines(formatItems(tracker!, isOpen)).join('\n')}\nContinue with the next. When one ` +
+        'cannot be done, mark it blocked and say why.',
     }
   }
   if (unfinished.length > 0) return { then: 'end', outcome: 'handed_off' }
@@ -60,7 +62,7 @@ export function decide(
     return { then: 'end', outcome: 'verification_failed' }
   const { command, says, ...how } = ran.failed
   return {
-    then: 'go on',
+    then: 'continue',
     why: 'verification_failed',
     text: `\`${command}\` ${describeEnding(how)}. It has to pass.\n${says}`,
   }
@@ -75,7 +77,7 @@ function fitLines(lines: readonly string[]): string[] {
   return rest < 0 ? [...lines] : [...lines.slice(0, rest), `and ${lines.length - rest} more`]
 }
 
-function formatRefusals(refusals: RefusedChanges['untold_refusals']): string {
+function formatRefusals(refusals: RefusedChanges['unread_refusals']): string {
   const lines = refusals.map(
     ({ tool, target, code }) => `Not applied: ${[tool, target && `'${target}'`].filter(Boolean).join(' ')} (${code}).`,
   )

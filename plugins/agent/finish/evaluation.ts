@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../core/shapes/index.js'
-import { block, redactText, shortLine } from '../../../core/text/index.js'
+import { block, redactText, truncateLine } from '../../../core/text/index.js'
 import { AgentError } from '../base/index.js'
-import { askFor, tokenBudget } from '../context/index.js'
+import { askForData, computeTokenBudget } from '../context/index.js'
 import type { PaidConversation } from '../ledger/index.js'
 import type { ModelConnection } from '../model/index.js'
 import {
@@ -18,7 +18,7 @@ import { criteria, evaluationPrompt, evaluationSchema, type EvaluationReply, typ
 export interface Opinion {
   model: string
   reply: EvaluationReply | undefined
-  /** Why there is no reply. */
+  /** The reason for a missing reply. */
   problem?: string
 }
 /** The joined replies of all models. */
@@ -61,7 +61,7 @@ export function formatMaterial(
     verified?.commands.map((one) => `\`${one.command}\` ${describeEnding(one)}`) ??
     []
   const remarks =
-    last?.refused.map(({ command }) => `\`${shortLine(command, 200)}\` may not run unasked, so it did not.`) ?? []
+    last?.refused.map(({ command }) => `\`${truncateLine(command, 200)}\` may not run unasked, so it did not.`) ?? []
   const parts: [string, string][] = [
     ['spec', spec],
     ['contract', contract],
@@ -83,8 +83,8 @@ export function askEvaluators(
   const ask = async (connection: ModelConnection): Promise<Opinion> => {
     const model = connection.model.id
     try {
-      const max_output_tokens = Math.min(most.output, tokenBudget(connection.model, thread.settings).output)
-      const reply = await askFor(
+      const max_output_tokens = Math.min(most.output, computeTokenBudget(connection.model, thread.settings).output)
+      const reply = await askForData(
         thread,
         {
           connection,
@@ -121,10 +121,10 @@ export function joinOpinions(all: readonly Opinion[]): Evaluation {
   const replies = all.flatMap(({ reply }) => (reply ? [reply] : []))
   const missing = all
     .filter(({ reply }) => !reply)
-    .map(({ model, problem }) => `evaluator unavailable: ${model}, ${shortLine(problem ?? '', 300)}`)
+    .map(({ model, problem }) => `evaluator unavailable: ${model}, ${truncateLine(problem ?? '', 300)}`)
   const findings = replies.flatMap((reply) => reply.findings).sort((a, b) => ranks[a.severity] - ranks[b.severity])
   const once = (texts: readonly string[]): string[] => [
-    ...new Set(texts.map((text) => shortLine(text, 300)).filter((text) => text.trim() !== '')),
+    ...new Set(texts.map((text) => truncateLine(text, 300)).filter((text) => text.trim() !== '')),
   ]
   const unmet = once(replies.flatMap((reply) => reply.unmet_contract_items))
   const updates = once(replies.flatMap((reply) => reply.required_tracker_updates))
@@ -154,7 +154,7 @@ export function joinOpinions(all: readonly Opinion[]): Evaluation {
   return {
     accepted,
     revisable: refused.length > 0,
-    summary: shortLine(summary, 300),
+    summary: truncateLine(summary, 300),
     updates,
     falsifiers,
     text: redactText(text),
@@ -164,8 +164,9 @@ const ranks = { high: 0, medium: 1, low: 2 }
 
 function formatFinding({ severity, title, detail, path, line_number }: Finding): string {
   const place =
-    path === undefined ? '' : ` (${shortLine(path, 200)}${line_number === undefined ? '' : `:${line_number}`})`
-  return `${severity}: ${shortLine(title, 300)}${place}${detail === undefined ? '' : `. ${shortLine(detail, 400)}`}`
+    path === undefined ? '' : ` (${truncateLine(path, 200)}${line_number === undefined ? '' : `:${line_number}`})`
+  const rest = detail === undefined ? '' : `. ${truncateLine(detail, 400)}`
+  return `${severity}: ${truncateLine(title, 300)}${place}${rest}`
 }
 
 /** Characters of an evaluation that the agent reads at once. */
@@ -174,5 +175,8 @@ const MAX_EXCERPT = 1400
 /** Returns the beginning of an evaluation for the agent, cut at a line. */
 export function formatEvaluation(text: string): string {
   const cut = text.length > MAX_EXCERPT ? `${text.slice(0, text.lastIndexOf('\n', MAX_EXCERPT))}\n…` : text.trimEnd()
-  return `The work was evaluated.\n${cut}\nThe whole evaluation is in ${taskFolder}/${artifactFiles.evaluation}. Fix what it found; the new steps are in the tracker.`
+  return (
+    `The work was evaluated.\n${cut}\nThe whole evaluation is in ` +
+    `${taskFolder}/${artifactFiles.evaluation}. Fix what it found; the new steps are in the tracker.`
+  )
 }

@@ -1,6 +1,6 @@
-import { definedOnly, failure, fail, ok, type Result } from '../../../core/shapes/index.js'
-import { shortLine } from '../../../core/text/index.js'
-import { some } from '../../lib/base/index.js'
+import { omitUndefined, failure, fail, ok, type Result } from '../../../core/shapes/index.js'
+import { truncateLine } from '../../../core/text/index.js'
+import { formatNames } from '../../lib/base/index.js'
 import {
   AgentError,
   type GoalProgress,
@@ -43,14 +43,14 @@ export interface FinishOptions {
   /** Commands that prove the work; naming a command agrees to exactly this command. */
   verify?: readonly string[]
   /** Delegated and scheduled work. */
-  beside?: BesideWork
+  delegated?: DelegatedWork
 }
 /** Work next to a conversation, and the report of a delegated one. */
-export interface BesideWork {
+export interface DelegatedWork {
   /** Reports unread results to the model. */
   remind(): Promise<void>
   /** Returns the report that ends the turn, once. */
-  taken(): PlanEnd | undefined
+  takeEnd(): PlanEnd | undefined
 }
 
 const longestGoal = 4000
@@ -138,10 +138,10 @@ export class Finish implements Completion {
     }
   }
 
-  async opens(signal: AbortSignal): Promise<void> {
+  async planTask(signal: AbortSignal): Promise<void> {
     if (this.evaluated) await this.planned.plan(signal)
   }
-  standing(): Promise<string> {
+  describeTask(): Promise<string> {
     return this.planned.describeTask()
   }
 
@@ -154,7 +154,7 @@ export class Finish implements Completion {
       this.resumes = false
       await showHandoff(this.thread)
     }
-    await this.options.beside?.remind()
+    await this.options.delegated?.remind()
     if (!state.reminder_due) return
     // The first prompt already has the goal.
     const isInPrompt = state.goal && state.messages.length <= 1
@@ -166,33 +166,33 @@ export class Finish implements Completion {
     if (text !== '') await this.thread.inject(text, 'harness', 'tracker')
   }
 
-  async follows(told: boolean, signal: AbortSignal): ReturnType<Completion['follows']> {
+  async decideNext(refusalsRead: boolean, signal: AbortSignal): ReturnType<Completion['decideNext']> {
     const { thread, on } = this
-    const decision = await this.decide(told, signal)
-    if (decision.then === 'go on') await thread.harness('continuation_started', { message: decision.why })
-    if (decision.then === 'tell' || decision.then === 'go on') return decision
+    const decision = await this.decide(refusalsRead, signal)
+    if (decision.then === 'continue') await thread.harness('continuation_started', { message: decision.why })
+    if (decision.then === 'report' || decision.then === 'continue') return decision
     if (decision.then !== 'end') throw new Error('The commands ran already.')
     if (decision.outcome === 'failed') return decision
     const { outcome } = decision
     if (outcome !== 'success') {
       const handoff = await handOff(thread, outcome, { says: this.last?.failed?.says ?? '' })
-      return { then: 'end', outcome, ...definedOnly({ handoff }) }
+      return { then: 'end', outcome, ...omitUndefined({ handoff }) }
     }
     const { waiting } = this
-    if (on && waiting) await thread.harness('continuation_skipped', { message: 'Somebody said something that waits.' })
+    if (on && waiting) await thread.harness('continuation_skipped', { message: 'An input of the user is pending.' })
     if (on && !waiting && thread.state.goal) await thread.commit({ kind: 'goal_end', how: 'met' })
     return { then: 'end', outcome }
   }
-  private async decide(told: boolean, signal: AbortSignal) {
+  private async decide(refusalsRead: boolean, signal: AbortSignal) {
     const { state } = this.thread
     // A message may arrive while commands run or the work is evaluated.
-    const around = () => ({ told, on: this.on, waiting: this.waiting, evaluated: this.evaluated })
+    const around = () => ({ refusalsRead: refusalsRead, on: this.on, waiting: this.waiting, evaluated: this.evaluated })
     const first = decide(state, around())
     const verified = first.then === 'verify' ? await this.prove(signal) : undefined
-    const ran = definedOnly({ failed: verified?.failed })
+    const ran = omitUndefined({ failed: verified?.failed })
     const second = first.then === 'verify' ? decide(state, { ...around(), ran }) : first
     const third = second.then === 'evaluate' ? await this.planned.evaluate(verified ?? this.last, signal) : second
-    return third.then === 'go on' && this.waiting ? ({ then: 'end', outcome: 'success' } as const) : third
+    return third.then === 'continue' && this.waiting ? ({ then: 'end', outcome: 'success' } as const) : third
   }
   private get waiting(): boolean {
     const { queue, state } = this.thread
@@ -200,15 +200,15 @@ export class Finish implements Completion {
     return queue.pending.some(({ id }) => id !== state.open?.input.intent_id)
   }
 
-  async leaves(outcome: OutcomeCode): Promise<string | undefined> {
+  async writeHandoff(outcome: OutcomeCode): Promise<string | undefined> {
     return this.on && unfinished.has(outcome)
       ? handOff(this.thread, outcome, { says: this.last?.failed?.says ?? '' })
       : undefined
   }
 
   /** Returns the end of the turn if a call decided it. */
-  taken(): PlanEnd | undefined {
-    return this.options.beside?.taken() ?? this.plans.takeEnd()
+  takeEnd(): PlanEnd | undefined {
+    return this.options.delegated?.takeEnd() ?? this.plans.takeEnd()
   }
 
   private async prove(signal: AbortSignal): Promise<Verified | undefined> {
@@ -233,14 +233,16 @@ export class Finish implements Completion {
     if (other.length > 0)
       await thread.remark(
         'VT_TASK_CHANGED',
-        `Files of the task changed while the commands ran: ${some(other.map(({ path }) => path))}. The commands proved the files as they were before.`,
+        'Files of the task changed while the commands ran: ' +
+          `${formatNames(other.map(({ path }) => path))}. The commands proved the files as they were ` +
+          'before.',
       )
     for (const { command, hint } of refused) {
       if (this.remarked.has(command)) continue
       this.remarked.add(command)
       await thread.remark(
         'VT_TASK_NOT_VERIFIED',
-        `\`${shortLine(command, 200)}\` would prove the work and may not run unasked: ${hint}`,
+        `\`${truncateLine(command, 200)}\` would prove the work and may not run unasked: ${hint}`,
       )
     }
     return this.last
@@ -338,7 +340,7 @@ function showTracker(tracker: Tracker): Result {
     {
       title: tracker.title,
       items: tracker.items as unknown as object[],
-      ...definedOnly({ notes: tracker.notes }),
+      ...omitUndefined({ notes: tracker.notes }),
     } as never,
     { text: lines.join('\n') },
   )

@@ -13,7 +13,8 @@ export async function freshStart(thread: Starting): Promise<void> {
   const stalled =
     trigger === 'stall'
       ? [
-          'The last turns changed nothing in the task tracker. What was tried did not work: look again, and try another way.',
+          'The last turns changed nothing in the task tracker. What was tried did not work: look again, ' +
+            'and try another way.',
         ]
       : []
   await thread.context.reset(trigger, [

@@ -1,4 +1,4 @@
-import { redactText, shortLine } from '../../../core/text/index.js'
+import { redactText, truncateLine } from '../../../core/text/index.js'
 import { outcomeTable, type OutcomeCode } from '../base/index.js'
 import type { Conversation } from '../session/index.js'
 import { keepArtifact } from './artifacts.js'
@@ -31,10 +31,10 @@ function formatHandoff(
   }
   return [
     `---\n${Object.entries(front)
-      .map(([key, value]) => `${key}: ${shortLine(value, 4096)}`)
+      .map(([key, value]) => `${key}: ${truncateLine(value, 4096)}`)
       .join('\n')}\n---\n`,
     section('Blocker Summary', [
-      why ?? outcomeTable[outcome].says,
+      why ?? outcomeTable[outcome].description,
       ...(tracker ? formatItems(tracker, ({ status }) => status === 'blocked') : []),
     ]),
     section('Current Tracker Snapshot', tracker ? [tracker.title, ...formatItems(tracker)] : []),

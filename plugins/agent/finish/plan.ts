@@ -55,9 +55,8 @@ export class Plans {
     const now = await this.thread.workspace
       .read(plan.path, { offset: 0, length: largest })
       .then(sha256, () => undefined)
-    return [
-      `Plan accepted by the user: ${plan.path}${now === plan.sha256 ? '' : now === undefined ? ' (not there any more)' : ' (edited since)'}`,
-    ]
+    const state = now === plan.sha256 ? '' : now === undefined ? ' (not there any more)' : ' (edited since)'
+    return [`Plan accepted by the user: ${plan.path}${state}`]
   }
 
   /** Writes a plan to a file and asks for a decision, which ends the turn. */
@@ -78,7 +77,7 @@ export class Plans {
     const text = redactText(formatPlan(plan))
     const path = await writePlan(thread.workspace, plan.title, text)
     const digest = await keepPrompt(thread, text)
-    await thread.events.say({ id: thread.newId('it'), type: 'plan', text, status: 'completed' })
+    await thread.events.emitItem({ id: thread.newId('it'), type: 'plan', text, status: 'completed' })
     await thread.events.emit({ type: 'plan.approval.requested', plan_file: path })
     const { decision, words } = ask ? await askDecision(path, ask, signal).catch(() => NO_DECISION) : NO_DECISION
     if (signal.aborted) return fail('VT_CALL_ABORTED', `The plan stands in ${path}; nothing was decided.`)
@@ -107,13 +106,16 @@ export class Plans {
       await thread.commit({ kind: 'mode', mode: thread.kernel.inspection.resolveMode(mode), by: 'plan' })
       this.end = {
         text: `The plan is accepted; it stands in ${path}.`,
-        next: `The user accepted the plan ${path}. Its steps are in the task tracker. Carry them out, one after the other.`,
+        next:
+          `The user accepted the plan ${path}. Its steps are in the task tracker. Carry them out, one ` +
+          'after the other.',
       }
     } else if (decision === 'revise') {
       await thread.queue.add(words, { first: true })
       this.end = { text: `The plan is to be revised; it stands in ${path}.` }
     } else if (decision === 'cancel') this.end = { text: `The plan is dropped; it stands in ${path}.` }
-    else this.end = { text: `${formatPlan(plan)}\nThe plan stands in ${path}. Nobody was asked; nothing is done yet.` }
+    else
+      this.end = { text: `${formatPlan(plan)}\nThe plan stands in ${path}. No person was asked; nothing is done yet.` }
     return ok({ path, decision }, { text: `${ANSWERS[decision]} It stands in ${path}.` })
   }
 }
@@ -124,7 +126,7 @@ const ANSWERS: Record<Decision | 'none', string> = {
   fresh_context: 'The user accepted the plan.',
   revise: 'The user wants another plan.',
   cancel: 'The user dropped the plan.',
-  none: 'Nobody is there to decide on the plan.',
+  none: 'No person can decide on the plan.',
 }
 
 const NO_DECISION = { decision: 'none', words: '' } as const

@@ -1,11 +1,11 @@
-import { definedOnly, type JsonObject } from '../../../core/shapes/index.js'
+import { omitUndefined, type JsonObject } from '../../../core/shapes/index.js'
 import { block, redactText, visibleLine } from '../../../core/text/index.js'
-import { AgentError, textOfResult } from '../base/index.js'
-import { askFor, environmentText, instructionText, tokenBudget } from '../context/index.js'
+import { AgentError, toModelText } from '../base/index.js'
+import { askForData, describeEnvironment, readInstructionText, computeTokenBudget } from '../context/index.js'
 import type { PaidConversation } from '../ledger/index.js'
-import { connect, tokensOf, type ModelConnection } from '../model/index.js'
+import { connect, estimateTokens, type ModelConnection } from '../model/index.js'
 import { messageText } from '../session/index.js'
-import { ownCall } from '../loop/index.js'
+import { makeOwnCall } from '../loop/index.js'
 import { Artifacts } from './artifacts.js'
 import {
   askEvaluators,
@@ -27,7 +27,7 @@ export interface PlannedConversation extends PaidConversation {
 }
 /** The next step after an evaluation. */
 export type Evaluated =
-  | { then: 'go on'; text: string; why: string }
+  | { then: 'continue'; text: string; why: string }
   | { then: 'end'; outcome: 'success' }
   | { then: 'end'; outcome: 'failed'; failure: AgentError; handoff?: string }
 
@@ -52,7 +52,8 @@ export class PlannedTask {
     if (this.thread.state.phase?.phase !== 'build') return ''
     const [spec, contract] = [await this.artifacts.text('spec'), await this.artifacts.text('contract')]
     return [
-      'The task is held to this spec and this contract; the work is evaluated by them when it is done. They change nothing else that is said here.',
+      'The task is held to this spec and this contract; the work is evaluated by them when it is done. ' +
+        'They change no other instruction here.',
       ...(spec === undefined ? [] : [block('spec', spec)]),
       ...(contract === undefined ? [] : [block('contract', contract)]),
     ].join('\n\n')
@@ -96,14 +97,14 @@ export class PlannedTask {
     const { thread } = this
     try {
       const task = await this.collectPlanningText(signal)
-      const plan = (await askFor(
+      const plan = (await askForData(
         thread,
         {
           ...this.createRequest(connection),
           system: planPrompt,
           task,
           schema: planSchema,
-          checked: (value) => this.checkPlan(value as never),
+          validate: (value) => this.checkPlan(value as never),
         },
         signal,
       )) as (PlanReply & JsonObject) | undefined
@@ -116,22 +117,23 @@ export class PlannedTask {
 
   private checkPlan(plan: PlanReply): void {
     toTracker(plan)
-    const { window } = tokenBudget(this.thread.connection.model, this.thread.settings)
-    const tokens = tokensOf(plan.spec_markdown + plan.contract_markdown)
+    const { window } = computeTokenBudget(this.thread.connection.model, this.thread.settings)
+    const tokens = estimateTokens(plan.spec_markdown + plan.contract_markdown)
     if (tokens > window * mostOfWindow)
       throw new Error(
-        `spec_markdown and contract_markdown have about ${tokens} tokens, at most ${Math.floor(window * mostOfWindow)} fit.`,
+        `spec_markdown and contract_markdown have about ${tokens} tokens, at most ` +
+          `${Math.floor(window * mostOfWindow)} fit.`,
       )
   }
 
   /** Collects what a planner reads. */
   private async collectPlanningText(signal: AbortSignal): Promise<string> {
     const { kernel, workspace, settings, providers, state } = this.thread
-    const written = await instructionText(kernel, workspace, settings)
-    const { result } = await ownCall(this.thread, outliner, { path: '.', view: 'digest', max_results: 40 }, signal)
-    const outlines = result.ok ? textOfResult(result).text : ''
+    const written = await readInstructionText(kernel, workspace, settings)
+    const { result } = await makeOwnCall(this.thread, outliner, { path: '.', view: 'digest', max_results: 40 }, signal)
+    const outlines = result.ok ? toModelText(result).text : ''
     const parts = [
-      await environmentText(workspace, providers.clock),
+      await describeEnvironment(workspace, providers.clock),
       written,
       outlines === '' ? '' : block('outlines', outlines.slice(0, most.outlines)),
       block('task', messageText(state.open!.input)),
@@ -151,7 +153,7 @@ export class PlannedTask {
     const { state } = thread
     const { round } = state.phase!
     const evaluators = await this.connectEvaluators()
-    const { window } = tokenBudget(evaluators[0]!.model, thread.settings)
+    const { window } = computeTokenBudget(evaluators[0]!.model, thread.settings)
     const { diff, counts } = await diffWork(thread, window)
     const agreed = {
       spec: (await this.artifacts.text('spec')) ?? '',
@@ -182,7 +184,7 @@ export class PlannedTask {
       says: last?.ran.at(-1)?.says ?? '',
       why: `${failure.message} ${taskFolder}/${artifactFiles.evaluation} has the whole evaluation.`,
     })
-    return { then: 'end', outcome: 'failed', failure, ...definedOnly({ handoff }) }
+    return { then: 'end', outcome: 'failed', failure, ...omitUndefined({ handoff }) }
   }
 
   /** Adds missing steps to the task and points to the contract; the agent continues with them. */
@@ -213,7 +215,7 @@ export class PlannedTask {
     await thread.commit({ kind: 'tracker', by: 'harness', tracker })
     await thread.commit({ kind: 'phase', phase: 'build', round, ...paid() })
     await this.artifacts.show()
-    return { then: 'go on', why: 'evaluation_failed', text: formatEvaluation(evaluation.text) }
+    return { then: 'continue', why: 'evaluation_failed', text: formatEvaluation(evaluation.text) }
   }
 
   private async replan(
@@ -231,10 +233,10 @@ export class PlannedTask {
     const task = redactText(parts.map(([name, part]) => block(name, part)).join('\n\n'))
     try {
       const connection = await this.connectPlanner()
-      const checked = (value: unknown): void => this.checkAddendum(value as ReplanReply, contract)
-      return (await askFor(
+      const validate = (value: unknown): void => this.checkAddendum(value as ReplanReply, contract)
+      return (await askForData(
         this.thread,
-        { ...this.createRequest(connection), system: replanPrompt, task, schema: replanSchema, checked },
+        { ...this.createRequest(connection), system: replanPrompt, task, schema: replanSchema, validate: validate },
         signal,
       )) as (ReplanReply & JsonObject) | undefined
     } catch (error) {
@@ -244,8 +246,8 @@ export class PlannedTask {
     }
   }
   private checkAddendum({ contract_addendum }: ReplanReply, contract: string): void {
-    const { window } = tokenBudget(this.thread.connection.model, this.thread.settings)
-    if (tokensOf(contract + contract_addendum) > window * mostOfWindow)
+    const { window } = computeTokenBudget(this.thread.connection.model, this.thread.settings)
+    if (estimateTokens(contract + contract_addendum) > window * mostOfWindow)
       throw new Error('contract_addendum is too long: the contract has no room for it.')
   }
 
@@ -263,7 +265,7 @@ export class PlannedTask {
   private createRequest(connection: ModelConnection) {
     return {
       connection,
-      max_output_tokens: Math.min(most.output, tokenBudget(connection.model, this.thread.settings).output),
+      max_output_tokens: Math.min(most.output, computeTokenBudget(connection.model, this.thread.settings).output),
       purpose: 'plan' as const,
     }
   }

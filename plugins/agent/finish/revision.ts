@@ -1,5 +1,5 @@
-import { definedOnly, failure } from '../../../core/shapes/index.js'
-import { shortLine } from '../../../core/text/index.js'
+import { omitUndefined, failure } from '../../../core/shapes/index.js'
+import { truncateLine } from '../../../core/text/index.js'
 import type { Tracker } from '../base/index.js'
 import type { Evaluation } from './evaluation.js'
 import type { PlanReply, ReplanReply } from './replies.js'
@@ -12,7 +12,7 @@ const mostCommands = 10
 export const toItem = ({ description, files, outcome, verify }: PlanReply['items'][number]): GivenItem => ({
   description,
   ...(files && { files }),
-  ...definedOnly({ outcome, verify }),
+  ...omitUndefined({ outcome, verify }),
 })
 
 /** Adds the commands, points and steps of a revision that the tracker lacks. */
@@ -26,7 +26,7 @@ export function reviseTracker(
     falsifiers.slice(at * mostCommands, (at + 1) * mostCommands),
   )
   const items: GivenItem[] = [
-    { description: shortLine(`Revision ${round}: ${summary}`, 280), ...(checks[0] && { verify: checks[0] }) },
+    { description: truncateLine(`Revision ${round}: ${summary}`, 280), ...(checks[0] && { verify: checks[0] }) },
     ...checks.slice(1).map((verify, at) => ({ description: `Checks of revision ${round}, part ${at + 2}`, verify })),
     ...updates,
     ...(replan?.new_tracker_items.map(toItem) ?? []),

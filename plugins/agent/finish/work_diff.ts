@@ -1,4 +1,4 @@
-import { shortLine } from '../../../core/text/index.js'
+import { truncateLine } from '../../../core/text/index.js'
 import { diffTexts, countChangedLines } from '../../lib/files/index.js'
 import { planRewind } from '../history/index.js'
 import { type Conversation } from '../session/index.js'
@@ -28,9 +28,10 @@ export async function diffWork(
       operation.expected === 'nothing' ? Buffer.alloc(0) : await workspace.read(path).catch(() => Buffer.alloc(0))
     const binary = before.includes(0) || after.includes(0)
     const lines = binary ? undefined : countChangedLines(before, after)
-    counts.push(
-      `${shortLine(path, 400)}: ${lines ? `+${lines.added} -${lines.removed} lines` : `${before.length} bytes before, ${after.length} now`}`,
-    )
+    const change = lines
+      ? `+${lines.added} -${lines.removed} lines`
+      : `${before.length} bytes before, ${after.length} now`
+    counts.push(`${truncateLine(path, 400)}: ${change}`)
     // The evaluator reads no file that the model may not read.
     const readable =
       lines &&

@@ -1,6 +1,6 @@
 import { sha256 } from '../../../core/system/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { readOwn, callsFolder } from '../../lib/state/index.js'
+import { readPrivateFile, CALLS_FOLDER } from '../../lib/state/index.js'
 import { type Clock, type Fact, type JournalRecord, type Msg, type Store } from '../base/index.js'
 import {
   copyImages,
@@ -11,7 +11,7 @@ import {
   createMemoryEnvelope,
   renderMemory,
   type ConversationState,
-  takeRecordsBefore,
+  listEarlierRecords,
   type StateTable,
   openStore,
   createPlainSummary,
@@ -33,7 +33,7 @@ export async function fork<S extends ConversationState>(
   mode: ForkMode,
   { clock, table }: { clock: Clock; table: StateTable<S> },
 ): Promise<void> {
-  const parent = `${callsFolder}/${from}`
+  const parent = `${CALLS_FOLDER}/${from}`
   const records = await readRecords(workspace, from)
   const manifest = parseManifest((await workspace.readText(`${parent}/manifest.json`).catch(() => '')) || '{}')
   const whole = dropOpenTurn(records, table)
@@ -45,13 +45,13 @@ export async function fork<S extends ConversationState>(
       await copyArtifacts(read, store, whole)
     })
     // One write of the whole: a fork that is cut short is no session.
-    const handedOver = () =>
+    const createSummaryRecords = () =>
       createSummaryFacts(table, whole, to, `${parent}/messages.jsonl`, clock.now()).map((fact, index) =>
         formatRecord(fact, index + 1, 0, now, store.mark),
       )
     await store.write(
       'messages.jsonl',
-      mode === 'full_copy' ? resealRecords(removeCosts(whole), store.mark) : handedOver().join(''),
+      mode === 'full_copy' ? resealRecords(removeCosts(whole), store.mark) : createSummaryRecords().join(''),
     )
     const own = {
       session_id: to,
@@ -74,7 +74,7 @@ async function withSessionReader(
   use: (read: (name: string) => Promise<string | undefined>) => Promise<void>,
 ): Promise<void> {
   await using folder = await workspace.openDirectory(path)
-  await use((name) => readOwn(`${folder.ref}/${name}`))
+  await use((name) => readPrivateFile(`${folder.ref}/${name}`))
 }
 
 /** Copies the texts that facts name, which lie next to the journal. A session writes the texts of its prompts again. */
@@ -96,7 +96,7 @@ function dropOpenTurn(
   table: StateTable<ConversationState>,
 ): readonly JournalRecord[] {
   const { open, turn } = table.replay(records)
-  return open ? takeRecordsBefore(records, turn) : records
+  return open ? listEarlierRecords(records, turn) : records
 }
 
 /** Returns the records without costs, which count for the parent session. */

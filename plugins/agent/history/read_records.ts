@@ -1,5 +1,5 @@
 import type { Workspace } from '../../../core/workspace/index.js'
-import { callsFolder, readOwn } from '../../lib/state/index.js'
+import { CALLS_FOLDER, readPrivateFile } from '../../lib/state/index.js'
 import { AgentError, type JournalRecord } from '../base/index.js'
 import { createMark, createReadError, isValidSessionId, readOwnJournal } from '../session/index.js'
 
@@ -8,7 +8,7 @@ import { createMark, createReadError, isValidSessionId, readOwnJournal } from '.
  * VT_SESSION_CORRUPT, VT_SESSION_FOREIGN.
  */
 export async function readRecords(workspace: Workspace, id: string): Promise<readonly JournalRecord[]> {
-  const text = isValidSessionId(id) ? await readJournalText(workspace, `${callsFolder}/${id}`) : undefined
+  const text = isValidSessionId(id) ? await readJournalText(workspace, `${CALLS_FOLDER}/${id}`) : undefined
   if (text === undefined) throw new AgentError('VT_SESSION_NOT_FOUND', `Session not found: '${id}' in this workspace.`)
   return readOwnJournal(text, id, createMark(workspace, id)).records
 }
@@ -19,7 +19,7 @@ async function readJournalText(workspace: Workspace, path: string): Promise<stri
   const file = `${path}/messages.jsonl`
   return (
     folder &&
-    readOwn(`${folder.ref}/messages.jsonl`)
+    readPrivateFile(`${folder.ref}/messages.jsonl`)
       .catch((error: unknown) => Promise.reject(createReadError(file, error)))
       .finally(() => folder.close())
   )

@@ -3,15 +3,15 @@ import { sha256 } from '../../../core/system/index.js'
 import { redactText } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { listUndoable, type Step } from '../../lib/files/index.js'
-import { spooled } from '../../lib/state/index.js'
+import { listSpoolFiles } from '../../lib/state/index.js'
 import {
   isQuiet,
-  meaningOf,
-  subjectOf,
-  textOfResult,
+  resolveCall,
+  describeSubject,
+  toModelText,
   type CallPart,
   type FileChange,
-  type Meaning,
+  type CallMeaning,
 } from '../base/index.js'
 import { type Conversation, callEnd, resultPart, listUnansweredCalls } from '../session/index.js'
 
@@ -22,7 +22,7 @@ export interface CallResult {
 }
 interface KnownCall {
   effects: readonly Effect[]
-  meaning: Meaning
+  meaning: CallMeaning
 }
 
 /**
@@ -37,10 +37,10 @@ export async function recoverCall(
 ): Promise<CallResult | undefined> {
   const started = state.started.get(call_id) as { ts?: string; effects?: readonly Effect[] } | undefined
   // The present and the recorded effects both count: a tool may have been declared harmless since.
-  if ((isQuiet(effects) && isQuiet(started?.effects ?? [])) || (await approvals.waits(call_id))) return undefined
+  if ((isQuiet(effects) && isQuiet(started?.effects ?? [])) || (await approvals.isPending(call_id))) return undefined
   const since = started?.ts ?? ''
   if (!meaning.slot?.keeps_history) {
-    const changed = await snapshots.afterwards(call_id).catch(() => [])
+    const changed = await snapshots.recoverChanges(call_id).catch(() => [])
     const files = changed.length > 0 ? ` It changed ${changed.map(({ path }) => path).join(', ')}.` : ''
     const output = await readOutputTail(workspace, session_id, since)
     return {
@@ -70,7 +70,7 @@ const longestTail = 2048
 
 /** Returns the spool file of a killed command and the end of its output. Only long output has such a file. */
 async function readOutputTail(workspace: Workspace, session: string, since: string): Promise<string> {
-  const [last] = (await spooled(workspace, session)).filter(({ mtime_ms }) => mtime_ms >= Date.parse(since))
+  const [last] = (await listSpoolFiles(workspace, session)).filter(({ mtime_ms }) => mtime_ms >= Date.parse(since))
   if (!last) return ''
   const bytes = await workspace
     .read(last.path, { offset: Math.max(0, last.bytes - longestTail) })
@@ -79,7 +79,7 @@ async function readOutputTail(workspace: Workspace, session: string, since: stri
 }
 
 const createInterruptedResult = (message: string): Result =>
-  fail('VT_CALL_INTERRUPTED', message, { hint: 'Check what was changed before you continue.' })
+  fail('VT_CALL_INTERRUPTED', message, { hint: 'Check the changes before you continue.' })
 
 /** Returns whether the workspace is in the state that a step leaves. */
 export async function isStepDone(workspace: Workspace, step: Step): Promise<boolean> {
@@ -93,7 +93,7 @@ export async function isStepDone(workspace: Workspace, step: Step): Promise<bool
 
 /** Describes a call with its present effects; the recorded ones may come from a version that knew less. */
 async function describeCall({ kernel, providers }: Conversation, call: CallPart): Promise<KnownCall> {
-  const meaning = await meaningOf(kernel, call)
+  const meaning = await resolveCall(kernel, call)
   const { effects } = await providers.metadata.describe(call.name, call.input, meaning.prepared)
   return { effects, meaning }
 }
@@ -115,9 +115,11 @@ export async function abandonTurn(thread: Conversation): Promise<void> {
     await thread.commit(
       callEnd(
         call_id,
-        textOfResult(result),
+        toModelText(result),
         changed,
-        lost ? { not_applied: { tool: call.name, target: subjectOf(about.meaning), code: 'VT_CALL_INTERRUPTED' } } : {},
+        lost
+          ? { not_applied: { tool: call.name, target: describeSubject(about.meaning), code: 'VT_CALL_INTERRUPTED' } }
+          : {},
       ),
     )
   }

@@ -1,5 +1,5 @@
 import type { Workspace } from '../../../core/workspace/index.js'
-import { callsFolder, spooled } from '../../lib/state/index.js'
+import { CALLS_FOLDER, listSpoolFiles } from '../../lib/state/index.js'
 import type { AgentSettings } from '../base/index.js'
 import { isSessionLocked, listSessions, openStore } from '../session/index.js'
 import { listOwnSessions } from './session_index.js'
@@ -37,7 +37,7 @@ async function collectSessions(
   const all = await Promise.all(
     sessions.map(async (one) => ({
       ...one,
-      bytes: await workspace.measure(`${callsFolder}/${one.session_id}`).then(
+      bytes: await workspace.measure(`${CALLS_FOLDER}/${one.session_id}`).then(
         ({ bytes }) => bytes,
         () => 0,
       ),
@@ -67,7 +67,7 @@ async function collectSpool(
   { spool_max_mb }: AgentSettings['context']['dynamic'],
   current?: string,
 ): Promise<void> {
-  const kept = await spooled(workspace)
+  const kept = await listSpoolFiles(workspace)
   const most = spool_max_mb * 1024 * 1024
   const sum = (files: typeof kept) => files.reduce((all, one) => all + one.bytes, 0)
   if (spool_max_mb === 0 || sum(kept) <= most) return
@@ -78,7 +78,7 @@ async function collectSpool(
   let bytes = sum(sessions.flatMap(({ files }) => files))
   for (const { session_id, files } of sessions.reverse()) {
     if (bytes <= most) return
-    if (session_id === current || (await isSessionLocked(workspace, `${callsFolder}/${session_id}`))) continue
+    if (session_id === current || (await isSessionLocked(workspace, `${CALLS_FOLDER}/${session_id}`))) continue
     for (const file of files)
       await workspace.remove(file.path).then(
         () => (bytes -= file.bytes),

@@ -6,7 +6,7 @@ import {
   readOwnJournal,
   createMemoryEnvelope,
   conversationTable,
-  takeRecordsBefore,
+  listEarlierRecords,
   openStore,
 } from '../session/index.js'
 import { isStepDone } from './recover_calls.js'
@@ -107,7 +107,7 @@ export const createRevertNote = (turn: number): Fact => ({
 
 /** Returns when a turn began (ISO 8601); `undefined` for an unknown turn. */
 const findTurnStart = (records: readonly JournalRecord[], turn: number): string | undefined =>
-  records[takeRecordsBefore(records, turn).length]?.ts
+  records[listEarlierRecords(records, turn).length]?.ts
 
 /**
  * Restores the files of a revert whose process was killed first, unless somebody changed one of them since. Returns the

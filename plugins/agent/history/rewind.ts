@@ -76,7 +76,9 @@ export async function applyRewind(
   await recordChange({ slot: 'revert', id }, { workspace, session: { id: session } }, steps, () =>
     workspace.transact(operations),
   )
-  for (const folder of [...made].reverse()) await workspace.remove(folder).catch(() => {})
+  // A file here is one that the operations restored: a rename or a copy names its target whatever that was.
+  for (const path of [...made].reverse())
+    if ((await workspace.stat(path))?.kind !== 'file') await workspace.remove(path).catch(() => {})
 }
 
 async function createStep(workspace: Workspace, { op, path, ...rest }: Operation): Promise<Step> {

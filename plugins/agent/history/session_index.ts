@@ -3,7 +3,7 @@ import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../../../core/system/index.js'
 import { openWorkspace, type Workspace } from '../../../core/workspace/index.js'
-import { callsFolder, readOwn } from '../../lib/state/index.js'
+import { CALLS_FOLDER, readPrivateFile } from '../../lib/state/index.js'
 import { AgentError } from '../base/index.js'
 import { createMark, readOwnJournal, listSessions, type SessionManifest, isValidSessionId } from '../session/index.js'
 
@@ -26,7 +26,7 @@ export async function noteSession(session_id: string, { root: workspace, home }:
 }
 
 const hasSession = (root: string, id: string): boolean =>
-  isValidSessionId(id) && existsSync(join(root, callsFolder, id, 'messages.jsonl'))
+  isValidSessionId(id) && existsSync(join(root, CALLS_FOLDER, id, 'messages.jsonl'))
 
 /** Reads the index, the oldest entry first, and leaves out malformed lines. */
 async function readEntries(home: string): Promise<{ session_id: string; workspace: string }[]> {
@@ -69,10 +69,12 @@ export async function findLastSession(workspace: Workspace): Promise<string> {
  */
 export async function requireOwnSession(workspace: Workspace, id: string): Promise<void> {
   const { home } = workspace
-  if (isValidSessionId(id) && (await workspace.stat(`${callsFolder}/${id}/messages.jsonl`))) {
+  if (isValidSessionId(id) && (await workspace.stat(`${CALLS_FOLDER}/${id}/messages.jsonl`))) {
     if ((await readEntries(home)).some(({ session_id }) => session_id === id) || (await hasOwnMark(workspace, id)))
       return
-    const hint = `Look at it with \`vtcode sessions show ${id}\`; if you trust who wrote it, \`vtcode sessions adopt ${id}\`, then go on.`
+    const hint =
+      `Check it with \`vtcode sessions show ${id}\`; if you trust its author, \`vtcode sessions adopt ` +
+      `${id}\`, then go on.`
     throw new AgentError('VT_SESSION_FOREIGN', `The session '${id}' came with the workspace; it is not yours.`, {
       hint,
     })
@@ -89,7 +91,7 @@ export async function requireOwnSession(workspace: Workspace, id: string): Promi
 /** Returns whether this user wrote every line: a process may be killed before the index has the session. */
 async function hasOwnMark(workspace: Workspace, id: string): Promise<boolean> {
   try {
-    const text = await readOwn(join(workspace.root, callsFolder, id, 'messages.jsonl'))
+    const text = await readPrivateFile(join(workspace.root, CALLS_FOLDER, id, 'messages.jsonl'))
     return readOwnJournal(text ?? '', id, createMark(workspace, id)).records.length > 0
   } catch {
     return false

@@ -2,11 +2,11 @@ import { rm } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { historyFolder } from '../../lib/files/index.js'
-import { callsFolder, spooled, spoolFolder } from '../../lib/state/index.js'
-import { dropWorktreesOf } from '../../lib/worktrees/index.js'
+import { CALLS_FOLDER, listSpoolFiles, SPOOL_FOLDER } from '../../lib/state/index.js'
+import { dropSessionWorktrees } from '../../lib/worktrees/index.js'
 
 /** Folders that a session may create. */
-const folders = [callsFolder, historyFolder, spoolFolder]
+const folders = [CALLS_FOLDER, historyFolder, SPOOL_FOLDER]
 
 /** Returns which folders of sessions exist. */
 export async function listSessionFolders(workspace: Workspace): Promise<ReadonlySet<string>> {
@@ -25,14 +25,14 @@ export async function forgetSession(workspace: Workspace, id: string, before: Re
 
 /** Deletes all files of a session. */
 export async function removeTraces(workspace: Workspace, id: string): Promise<void> {
-  const folder = `${callsFolder}/${id}`
+  const folder = `${CALLS_FOLDER}/${id}`
   if (await workspace.stat(folder)) await workspace.remove(folder, { recursive: true })
   for (const { name } of await workspace.listNames(historyFolder).catch(() => [])) {
     if (name === id || name.startsWith(`${id}_`))
       await workspace.remove(`${historyFolder}/${name}`, { recursive: true })
   }
-  for (const { path } of await spooled(workspace, id)) await workspace.remove(path)
-  await dropWorktreesOf(workspace, id)
+  for (const { path } of await listSpoolFiles(workspace, id)) await workspace.remove(path)
+  await dropSessionWorktrees(workspace, id)
 }
 
 /** Removes a folder that holds only a `.gitignore`. The workspace would move that file to a backup first. */

@@ -1,9 +1,9 @@
 import { AgentError, type AgentSettings } from '../base/index.js'
-import { costOf, type RequestContext } from '../model/index.js'
+import { calculateCost, type RequestContext } from '../model/index.js'
 import type { Model } from '../providers/index.js'
 import type { PaidConversation } from './cost.js'
 
-/** A budget cannot be held without a price. Throws VT_LLM_UNPRICED. */
+/** Checks that a budget has a price to count with. Throws VT_LLM_UNPRICED. */
 export function checkPrice(
   { id, facts }: Model,
   { max_budget_usd: budget, allow_unpriced }: AgentSettings['harness'],
@@ -15,15 +15,20 @@ export function checkPrice(
   )
 }
 
-/** Holds every attempt of a request to the budget of a thread: what has been spent and what it would cost at least must fit. Throws VT_LOOP_BUDGET, VT_LLM_UNPRICED. */
-export const budgetOf = (thread: PaidConversation): Required<Pick<RequestContext, 'afford' | 'lost'>> => ({
-  lost: (cost) => thread.costs.recordAside(cost),
-  async afford(input, lost, model) {
+type BudgetGuard = Required<Pick<RequestContext, 'checkBudget' | 'onLost'>>
+
+/**
+ * Creates the checks that hold each attempt of a request to the budget of a thread: spent plus minimum cost must fit.
+ * Throws VT_LOOP_BUDGET, VT_LLM_UNPRICED.
+ */
+export const createBudgetGuard = (thread: PaidConversation): BudgetGuard => ({
+  onLost: (cost) => thread.costs.recordSideRequest(cost),
+  async checkBudget(input, lost, model) {
     const { max_budget_usd: budget, budget_warning_threshold } = thread.settings.harness
     if (budget === undefined) return
     checkPrice(model, thread.settings.harness)
     const spent = thread.costs.spent + (lost ?? 0)
-    const planned = costOf(input, model.facts.cost) ?? 0
+    const planned = calculateCost(input, model.facts.cost) ?? 0
     if (spent + planned > budget) {
       const next = planned > 0 ? `; the next request costs at least ${planned.toFixed(4)}` : ''
       throw new AgentError(

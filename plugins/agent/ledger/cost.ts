@@ -13,30 +13,33 @@ export const addCosts = (a: Cost, b: Cost): Cost => ({
   cost: addUsd(a.cost, b.cost),
 })
 
-/** The costs of a thread: of its steps, and of requests beside them. */
+/** The costs of a thread: of its steps and of requests between them. */
 export class CostLedger {
   /** Of the run. */
   run: Cost = noCost
-  /** Of the turn under way, or of the last one. */
+  /** Of the current turn, or of the last one. */
   turn: Cost = noCost
-  /** Made by the run, to a model. */
+  /** Requests of the run to a model. */
   requests = 0
-  /** The user was told that the budget is nearly used up. */
+  /** The user has seen that the budget is nearly used up. */
   warned = false
-  private aside: Cost = noCost
+  private sideCost: Cost = noCost
 
-  /** `own`: what the thread spent before, in USD, as far as prices are known. `above`: of the thread that it does a part of the work of, whose budget it has. */
+  /**
+   * `own`: USD that the thread spent before, as far as prices are known. `parent`: the ledger with the budget, for
+   * delegated work.
+   */
   constructor(
     private own: number,
-    private readonly above?: CostLedger,
+    private readonly parent?: CostLedger,
   ) {}
 
-  /** What counts against the budget, in USD, as far as prices are known. */
+  /** USD that count against the budget, as far as prices are known. */
   get spent(): number {
-    return this.above?.spent ?? this.own
+    return this.parent?.spent ?? this.own
   }
 
-  /** A run begins. */
+  /** Resets the figures of the run. */
   begin(): void {
     this.run = noCost
     this.requests = 0
@@ -46,21 +49,24 @@ export class CostLedger {
     this.turn = noCost
   }
 
-  /** Records a request beside the steps, such as a summary. The next step includes it, so that steps add up to turns and turns to the thread. */
-  recordAside(cost: Cost): void {
-    this.aside = addCosts(this.aside, cost)
+  /**
+   * Records a request outside the steps, such as a summary. The next step includes it, so that steps add up to turns
+   * and turns to the thread.
+   */
+  recordSideRequest(cost: Cost): void {
+    this.sideCost = addCosts(this.sideCost, cost)
     this.requests += 1
     this.pay(cost)
   }
   private pay(cost: Cost): void {
     this.own += cost.cost ?? 0
-    this.above?.recordAside(cost)
+    this.parent?.recordSideRequest(cost)
   }
 
-  /** Records a step; returns its cost with that of the requests recorded aside before it. */
+  /** Records a step; returns its cost including the side requests before it. */
   recordStep(cost: Cost): Cost {
-    const all = addCosts(cost, this.aside)
-    this.aside = noCost
+    const all = addCosts(cost, this.sideCost)
+    this.sideCost = noCost
     this.requests += 1
     this.pay(cost)
     this.run = addCosts(this.run, all)

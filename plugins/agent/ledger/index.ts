@@ -1,2 +1,2 @@
-export { budgetOf, checkPrice } from './budget.js'
+export { createBudgetGuard, checkPrice } from './budget.js'
 export { addCosts, CostLedger, noCost, type Cost, type PaidConversation } from './cost.js'

@@ -1,43 +1,43 @@
-import type { Approval, Approved } from '../../../core/contract/index.js'
+import type { Approval, ApprovalAnswer } from '../../../core/contract/index.js'
 import type { AgentProviders, Approve, CallPart, EventBody } from '../base/index.js'
 import type { Events } from '../events/index.js'
 import type { ConversationApprovals } from '../session/index.js'
 import type { DeferredApprovals } from './deferred_approvals.js'
 
-/** Asks whoever can allow a call: one question at a time, in order, each recorded as events. */
+/** Requests approvals for calls: one at a time, in order, each recorded as events. */
 export class Approvals implements ConversationApprovals {
   private tail: Promise<unknown> = Promise.resolve()
 
   constructor(
     private readonly events: Events,
     private readonly providers: Pick<AgentProviders, 'approval' | 'clock' | 'notify'>,
-    private readonly waiting: (message: string) => void,
+    private readonly notifyWaiting: (message: string) => void,
     private readonly deferred: DeferredApprovals | undefined,
   ) {}
 
-  /** Is there somebody to ask? */
-  get possible(): boolean {
+  /** Returns whether a person or a deferred approval can answer. */
+  get canAsk(): boolean {
     return this.providers.approval.approve !== undefined || this.deferred !== undefined
   }
-  /** Was a call still waiting when the last process ended? */
-  async waits(call_id: string): Promise<boolean> {
-    return (await this.deferred?.waits(call_id)) ?? false
+  /** Returns whether a call of an earlier process is still pending. */
+  async isPending(call_id: string): Promise<boolean> {
+    return (await this.deferred?.isPending(call_id)) ?? false
   }
 
-  ask(call: CallPart, request: Approval, signal: AbortSignal): Promise<Approved> {
+  ask(call: CallPart, request: Approval, signal: AbortSignal): Promise<ApprovalAnswer> {
     const answer = this.tail.then(() => this.askNow(call, request, signal))
     this.tail = answer.catch(() => {})
     return answer
   }
 
-  /** Asks what a part of the work that an agent does needs to know, between the questions of this conversation. */
-  relay(approve: Approve, request: Approval): Promise<Approved> {
+  /** Passes on a question of delegated work, between the questions of this conversation. */
+  relay(approve: Approve, request: Approval): Promise<ApprovalAnswer> {
     const answer = this.tail.then(() => approve(request))
     this.tail = answer.catch(() => {})
     return answer
   }
 
-  private async askNow(call: CallPart, request: Approval, signal: AbortSignal): Promise<Approved> {
+  private async askNow(call: CallPart, request: Approval, signal: AbortSignal): Promise<ApprovalAnswer> {
     const { call_id, name } = call
     const began = this.providers.clock.now()
     await this.events.emit({
@@ -48,9 +48,9 @@ export class Approvals implements ConversationApprovals {
       policy: 'permission',
     })
     const message = `${name} waits for an approval. ${request.reasons.join(' ')}`
-    this.waiting(message)
+    this.notifyWaiting(message)
     this.providers.notify.show('vtcode', message)
-    let answer: Approved
+    let answer: ApprovalAnswer
     try {
       answer = signal.aborted
         ? undefined
@@ -62,7 +62,7 @@ export class Approvals implements ConversationApprovals {
         type: 'permission.resolved',
         tool_name: name,
         call_id,
-        ...decisionOf(signal.aborted ? 'cancelled' : answer),
+        ...toDecision(signal.aborted ? 'cancelled' : answer),
         wait_ms,
       })
     }
@@ -71,7 +71,7 @@ export class Approvals implements ConversationApprovals {
 
 type Resolved = Pick<EventBody & { type: 'permission.resolved' }, 'decision' | 'scope'>
 
-function decisionOf(answer: Approved | 'cancelled'): Resolved {
+function toDecision(answer: ApprovalAnswer | 'cancelled'): Resolved {
   if (answer === 'cancelled') return { decision: 'cancelled' }
   if (typeof answer !== 'object' || answer === null) return { decision: answer === true ? 'allow' : 'deny' }
   const { decision, scope = 'once', followup } = answer

@@ -6,21 +6,21 @@ type Fault = NonNullable<CallPart['fault']>
 export type Arguments = { input: JsonObject } | { input: string; fault: Fault }
 
 /**
- * Parses the arguments of a call. Two rules repair them, and never where the answer was cut or the call could change
- * something: half a file that was repaired is a damaged file.
+ * Parses the arguments of a call. Two rules repair them, but never in a truncated answer or for a call that may
+ * change something: a repaired half of a file damages the file.
  */
 export async function readArguments(
   call: RawCall,
   finish: FinishReason,
   effectsOf: (input: JsonObject) => Promise<readonly Effect[]>,
 ): Promise<Arguments> {
-  const read = await parsedArguments(call, finish, effectsOf)
-  if ('fault' in read) return { ...read, input: shortened(read.input) }
+  const read = await parseArguments(call, finish, effectsOf)
+  if ('fault' in read) return { ...read, input: shorten(read.input) }
   const fault = boundsFault(call.name, read.input)
-  return fault ? { input: shortened(call.text), fault } : read
+  return fault ? { input: shorten(call.text), fault } : read
 }
 
-/** What the kernel would refuse for its depth or its size is refused before anything copies it, writes it down or sends it back. */
+/** Checks depth and size first: the kernel would refuse these arguments after they were copied and stored. */
 function boundsFault(name: string, input: JsonObject): Fault | undefined {
   try {
     toJson(input)
@@ -36,11 +36,11 @@ function boundsFault(name: string, input: JsonObject): Fault | undefined {
 }
 
 const longestKept = 4000
-/** Arguments that cannot be used are kept as far as they show what was meant. */
-const shortened = (text: string): string =>
+/** Shortens unusable arguments for the record. */
+const shorten = (text: string): string =>
   text.length > longestKept ? `${text.slice(0, longestKept)}… (${text.length} characters)` : text
 
-async function parsedArguments(
+async function parseArguments(
   { name, text }: RawCall,
   finish: FinishReason,
   effectsOf: (input: JsonObject) => Promise<readonly Effect[]>,

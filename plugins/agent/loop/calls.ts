@@ -1,42 +1,42 @@
-import { definedOnly, fail, type Result } from '../../../core/shapes/index.js'
-import { shortLine } from '../../../core/text/index.js'
+import { omitUndefined, fail, type Result } from '../../../core/shapes/index.js'
+import { truncateLine } from '../../../core/text/index.js'
 import type { CallOptions } from '../../../core/contract/index.js'
-import { changesSince } from '../../lib/snapshots/index.js'
+import { findChanges } from '../../lib/snapshots/index.js'
 import {
-  callIdentity,
+  toCallIdentity,
   describeFault,
-  earlierResult,
+  findEarlierResult,
   isQuiet,
-  meaningOf,
-  meaningsIn,
-  messageOf,
-  subjectOf,
+  resolveCall,
+  resolveCalls,
+  toErrorMessage,
+  describeSubject,
   type CallPart,
   type CallTraits,
   type FactOf,
-  type Meaning,
+  type CallMeaning,
   type ModelText,
   type Msg,
   type ResultPart,
   type ThreadItem,
 } from '../base/index.js'
-import type { Growth } from '../events/index.js'
+import type { DeltaStream } from '../events/index.js'
 import { callEnd, listCalls, keepImages, resultPart, type Conversation } from '../session/index.js'
 import { recoverCall, type CallResult } from '../history/index.js'
-import { changesOf } from './changes.js'
+import { listReportedChanges } from './changes.js'
 import { HumanInput } from './human_input.js'
-import { outcomeOf, reportCall } from './report.js'
+import { toCallOutcome, reportCall } from './report.js'
 import type { RepetitionTraits, TurnLimits } from './turn_limits.js'
 
-interface Planned extends CallTraits, RepetitionTraits {
+interface PlannedCall extends CallTraits, RepetitionTraits {
   call: CallPart
-  meaning: Meaning
+  meaning: CallMeaning
 }
 
 /**
- * Makes the calls of a step, in batches: quiet ones side by side, everything else alone, in the order of the answer. Each call is
- * in the journal before it can change anything, each result before the next batch, and results are reported in the order of the calls,
- * whichever ended first. Then the message with all results.
+ * Makes the calls of a step in batches: quiet calls in parallel, others alone, in the order of the answer. The
+ * journal has each call before it can change anything and each result before the next batch. Results are reported in
+ * call order, then in one message.
  */
 export async function makeCalls(
   thread: Conversation,
@@ -44,9 +44,9 @@ export async function makeCalls(
   calls: readonly CallPart[],
   signal: AbortSignal,
 ): Promise<void> {
-  const planned = await Promise.all(calls.map((call) => plan(thread, call)))
+  const planned = await Promise.all(calls.map((call) => planCall(thread, call)))
   const most = thread.settings.harness.max_parallel_tool_calls || 16
-  for (const batch of batches(planned.filter(({ call }) => !thread.state.ended.has(call.call_id)))) {
+  for (const batch of createBatches(planned.filter(({ call }) => !thread.state.ended.has(call.call_id)))) {
     const waiting = [...batch]
     let reported: Promise<void> = Promise.resolve()
     const work = async () => {
@@ -65,31 +65,31 @@ export async function makeCalls(
   if (signal.aborted) throw signal.reason
 }
 
-async function plan({ kernel, providers }: Conversation, call: CallPart): Promise<Planned> {
-  const meaning = await meaningOf(kernel, call)
+async function planCall({ kernel, providers }: Conversation, call: CallPart): Promise<PlannedCall> {
+  const meaning = await resolveCall(kernel, call)
   const traits = await providers.metadata.describe(call.name, call.input, meaning.prepared)
   return {
     ...traits,
     call,
     meaning,
-    identity: callIdentity(call, meaning),
+    identity: toCallIdentity(call, meaning),
     continues: meaning.slot?.continues === true,
   }
 }
 
-function batches(planned: Planned[]): Planned[][] {
-  const found: Planned[][] = []
-  let beside = false
+function createBatches(planned: PlannedCall[]): PlannedCall[][] {
+  const found: PlannedCall[][] = []
+  let inParallel = false
   for (const one of planned) {
-    if (one.parallel_safe && beside) found.at(-1)!.push(one)
+    if (one.parallel_safe && inParallel) found.at(-1)!.push(one)
     else found.push([one])
-    beside = one.parallel_safe
+    inParallel = one.parallel_safe
   }
   return found
 }
 
 /** A call that ran or was refused, with its result. */
-interface CompletedCall extends Planned, CallResult {
+interface CompletedCall extends PlannedCall, CallResult {
   invocation: ThreadItem & { type: 'tool_invocation' }
   refused: boolean
   human: HumanInput
@@ -99,14 +99,14 @@ interface CompletedCall extends Planned, CallResult {
 async function makeCall(
   thread: Conversation,
   limits: TurnLimits,
-  planned: Planned,
+  planned: PlannedCall,
   signal: AbortSignal,
 ): Promise<CompletedCall> {
   const { call, effects } = planned
   const { events, providers } = thread
   const { call_id, tool_call_id, name, input } = call
   const invocation: CompletedCall['invocation'] = {
-    id: limits.itemOf.get(call_id) ?? thread.newId('it'),
+    id: limits.itemByCall.get(call_id) ?? thread.newId('it'),
     type: 'tool_invocation',
     tool_name: name,
     arguments: input,
@@ -115,8 +115,8 @@ async function makeCall(
     status: 'in_progress',
     effects,
   }
-  limits.items.push(invocation.id)
-  // A call that a killed process began is recovered, not simply made again.
+  limits.step.items.push(invocation.id)
+  // A call that a killed process began is recovered, never just repeated.
   const settled = thread.state.started.has(call_id) ? await recoverCall(thread, call, planned) : undefined
   if (!thread.state.started.has(call_id)) await thread.commit({ kind: 'call_start', call_id, name, input, effects })
   await events.start(invocation)
@@ -128,7 +128,7 @@ async function makeCall(
       : (call.fault ?? limits.refuse(planned))
   const human = new HumanInput(thread, call, signal)
   const printed =
-    events.deltas.heard && effects.includes('exec')
+    events.deltas.hasSinks && effects.includes('exec')
       ? events.deltas.open({ item_id: invocation.id, kind: 'output' })
       : undefined
   const { result, changed } =
@@ -137,7 +137,7 @@ async function makeCall(
       ? { result: { ok: false, error: { retryable: false, ...refused } }, changed: [] }
       : await runWithSnapshots(thread, planned, { human, printed }, signal))
   printed?.end()
-  if (human.decision === 'cancel') limits.cancelled = true
+  if (human.decision === 'cancel') limits.step.cancelled = true
   return {
     ...planned,
     invocation,
@@ -159,16 +159,16 @@ async function reportCompleted(
   const { call_id } = call
   const full = thread.providers.output_map.toModel(result)
   const answer = refused ? full : limits.note(completed, effects, result, full, duration_ms)
-  const shown = refused || signal.aborted || !isQuiet(effects) ? answer : await withoutRepeat(thread, completed, answer)
-  const changes = [...(result.ok ? changesOf(meaning.slot, result.output) : []), ...changed]
-  const kept = await imagesOf(thread, call, result, shown)
-  await thread.commit(callEnd(call_id, kept, changes, changeOf(completed)))
-  const outcome = outcomeOf(result, signal.aborted, human.decision)
+  const shown = refused || signal.aborted || !isQuiet(effects) ? answer : await replaceRepeat(thread, completed, answer)
+  const changes = [...(result.ok ? listReportedChanges(meaning.slot, result.output) : []), ...changed]
+  const kept = await addImages(thread, call, result, shown)
+  await thread.commit(callEnd(call_id, kept, changes, describeChange(completed)))
+  const outcome = toCallOutcome(result, signal.aborted, human.decision)
   await reportCall(thread, invocation, { meaning, result, answer, changes, duration_ms, outcome })
 }
 
-/** An answer with the images of its result beside it; one that is referred to brings them once. */
-async function imagesOf(
+/** Adds the images of a result to an answer; a repeated result refers to the earlier images. */
+async function addImages(
   { store }: Conversation,
   { name }: CallPart,
   result: Result,
@@ -185,8 +185,8 @@ async function imagesOf(
   return { ...shown, text: shown.text + remarks, ...(images.length > 0 && { images }) }
 }
 
-/** Says whether the change of a call was made, or why it was not. */
-function changeOf({
+/** Describes the change of a call: applied, or the reason why not. */
+function describeChange({
   call,
   meaning,
   effects,
@@ -195,7 +195,7 @@ function changeOf({
   result,
 }: CompletedCall): Pick<FactOf<'call_end'>, 'applied' | 'not_applied'> {
   if (!meaning.slot || (isQuiet(effects) && !meaning.slot.reports_changes)) return {}
-  const target = subjectOf(meaning)
+  const target = describeSubject(meaning)
   if (result.ok) return { applied: target }
   const { code, hint, details } = result.error
   if (!refused && details?.['not_applied'] !== true && !code.startsWith('VT_POLICY_')) return {}
@@ -204,35 +204,40 @@ function changeOf({
       tool: call.name,
       target,
       code,
-      ...(hint !== '' && { next: shortLine(hint, 300) }),
-      ...(human.said_no && { by: 'person' }),
+      ...(hint !== '' && { next: truncateLine(hint, 300) }),
+      ...(human.denied && { by: 'person' }),
     },
   }
 }
 
-/** Whom a call may ask while it runs, and who follows what it prints. */
-interface Listening {
+/** The person that a call may ask, and the receiver of its output. */
+interface CallListeners {
   human: HumanInput
-  printed: Growth | undefined
+  printed: DeltaStream | undefined
 }
 
-/** Runs a call; takes snapshots of files where it may change what no tool of ours records. */
+/** Runs a call; takes snapshots of files that it may change without a record of its own. */
 async function runWithSnapshots(
   thread: Conversation,
-  planned: Planned,
-  listening: Listening,
+  planned: PlannedCall,
+  listening: CallListeners,
   signal: AbortSignal,
 ): Promise<CallResult> {
   const { call, effects, meaning } = planned
   if (isQuiet(effects) || meaning.slot?.keeps_history || !thread.settings.checkpoints.enabled)
     return { result: await run(thread, planned, listening, signal), changed: [] }
   const { state, snapshots } = thread
-  const watch = await snapshots.before([...new Set([...state.named, ...state.touched])])
+  const watch = await snapshots.copyFiles([...new Set([...state.named, ...state.touched])])
   const result = await run(thread, planned, listening, signal)
-  return { result, changed: await changesSince(watch, call.call_id, result) }
+  return { result, changed: await findChanges(watch, call.call_id, result) }
 }
-/** Runs a call; a reading one that failed for a passing reason is tried again. */
-async function run(thread: Conversation, planned: Planned, listening: Listening, signal: AbortSignal): Promise<Result> {
+/** Runs a call; repeats a reading call after a retryable failure. */
+async function run(
+  thread: Conversation,
+  planned: PlannedCall,
+  listening: CallListeners,
+  signal: AbortSignal,
+): Promise<Result> {
   const { human, printed } = listening
   const {
     call: { call_id, name, input },
@@ -245,13 +250,13 @@ async function run(thread: Conversation, planned: Planned, listening: Listening,
   const known = key === undefined ? undefined : cache.get(key)
   if (known) return known
   for (let retries = 0; ; retries++) {
-    // What counts is no output, and what a tool says beside its work is none of a command.
+    // Counts and notes of a tool are not the output of its command.
     const onProgress: CallOptions['onProgress'] =
       printed && (({ text, done }) => (text !== undefined && done === undefined ? printed.add(text) : undefined))
     const result = await thread
-      .perform(name, input, { call_id, prepared, signal, ...human.options, ...definedOnly({ onProgress }) })
+      .perform(name, input, { call_id, prepared, signal, ...human.options, ...omitUndefined({ onProgress }) })
       .catch((error: unknown): Result =>
-        fail('VT_CALL_FAILED', messageOf(error), { hint: 'Try another way; the session continues.' }),
+        fail('VT_CALL_FAILED', toErrorMessage(error), { hint: 'Try another way; the session continues.' }),
       )
     const mayRetry = isQuiet(effects) && retries < thread.settings.harness.max_tool_retries && !signal.aborted
     if (result.ok || !result.error.retryable || !mayRetry) {
@@ -266,20 +271,20 @@ async function run(thread: Conversation, planned: Planned, listening: Listening,
   }
 }
 
-/** A result that is still in the conversation is referred to, not repeated. */
-async function withoutRepeat(
+/** Replaces a result that the conversation still has by a reference to it. */
+async function replaceRepeat(
   { kernel, state }: Conversation,
-  { identity }: Planned,
+  { identity }: PlannedCall,
   answer: ModelText,
 ): Promise<ModelText> {
   const { text } = answer
   if (answer.is_error || text.length < 200) return answer
   const calls = listCalls(state.messages)
-  const meanings = await meaningsIn(kernel, calls)
+  const meanings = await resolveCalls(kernel, calls)
   const same = calls
-    .filter((call) => callIdentity(call, meanings.get(call.call_id)!) === identity)
+    .filter((call) => toCallIdentity(call, meanings.get(call.call_id)!) === identity)
     .map(({ call_id }) => call_id)
-  const earlier = earlierResult(state.messages, new Set(same), text)
+  const earlier = findEarlierResult(state.messages, new Set(same), text)
   if (!earlier) return answer
   const remarks = text.slice(earlier.length)
   return {

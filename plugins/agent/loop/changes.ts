@@ -3,11 +3,11 @@ import type { FileChange } from '../base/index.js'
 
 const kinds: Record<string, FileChange['kind']> = { add: 'add', delete: 'delete', update: 'update' }
 
-// Of what was copied the old place is still there.
+// A copy leaves its source in place; a move does not.
 const moving = new Set(['unified_file/move'])
 
-/** The files that a call says it changed, where its slot reports that. */
-export function changesOf(slot: SlotInfo | undefined, output: JsonObject): FileChange[] {
+/** Lists the file changes that a call reports, if its slot reports changes. */
+export function listReportedChanges(slot: SlotInfo | undefined, output: JsonObject): FileChange[] {
   if (!slot?.reports_changes) return []
   if (output['dry_run'] === true) return []
   if (Array.isArray(output['changes'])) {

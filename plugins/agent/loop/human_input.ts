@@ -1,12 +1,12 @@
-import type { Approved, CallOptions } from '../../../core/contract/index.js'
+import type { ApprovalAnswer, CallOptions } from '../../../core/contract/index.js'
 import type { CallPart } from '../base/index.js'
 import type { Conversation } from '../session/index.js'
 
-/** Questions of one call to people: their decision, and how long the call waited for them, which is not its run time. */
+/** The questions of one call to a person: the decision, and the wait, which is not run time. */
 export class HumanInput {
   decision: 'cancel' | 'followup' | undefined
-  /** Somebody was asked, and did not allow it. */
-  said_no = false
+  /** A person answered and did not allow the call. */
+  denied = false
   waited_ms = 0
 
   constructor(
@@ -18,19 +18,19 @@ export class HumanInput {
   get options(): Pick<CallOptions, 'approve' | 'ask'> {
     const { ask } = this.thread.providers.approval
     return {
-      ...(this.thread.approvals.possible && {
+      ...(this.thread.approvals.canAsk && {
         approve: (request) =>
-          this.waiting(
+          this.measureWait(
             this.thread.approvals.ask(this.call, request, this.signal).then((answer) => this.noteAnswer(answer)),
           ),
       }),
-      ...(ask && { ask: (request, signal) => this.waiting(Promise.resolve(ask(request, signal))) }),
+      ...(ask && { ask: (request, signal) => this.measureWait(Promise.resolve(ask(request, signal))) }),
     }
   }
 
-  private noteAnswer(answer: Approved): Approved {
+  private noteAnswer(answer: ApprovalAnswer): ApprovalAnswer {
     if (answer !== undefined)
-      this.said_no = answer !== true && (typeof answer !== 'object' || answer.decision !== 'allow')
+      this.denied = answer !== true && (typeof answer !== 'object' || answer.decision !== 'allow')
     if (typeof answer === 'object')
       this.decision =
         answer.decision === 'cancel'
@@ -41,7 +41,7 @@ export class HumanInput {
     return answer
   }
 
-  private async waiting<T>(answer: Promise<T>): Promise<T> {
+  private async measureWait<T>(answer: Promise<T>): Promise<T> {
     const { clock } = this.thread.providers
     const began = clock.now()
     try {

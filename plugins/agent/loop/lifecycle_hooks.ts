@@ -6,19 +6,19 @@ import {
   type LifecycleEvent,
   type HookAnswer,
 } from '../../lib/hooks/index.js'
-import { uuidOf, type CompactTrigger, type Fact, type Msg } from '../base/index.js'
+import { createUuid, type CompactTrigger, type Fact, type Msg } from '../base/index.js'
 import type { Conversation, ConversationHooks } from '../session/index.js'
-import { transcriptLine } from './transcript_line.js'
+import { formatTranscriptLine } from './transcript_line.js'
 
-/** How a thread begins: with nothing, as itself, with what another one was about, or with a part of the work of another one, whose hooks hear of it. */
+/** The start of a thread: new, resumed, forked, or as delegated work, whose parent runs the hooks. */
 export type StartReason = 'startup' | 'resume' | 'fork' | 'part'
-/** What a session has that a person began. */
+/** Events of sessions that a person started. */
 const ofSessions: readonly LifecycleEvent[] = ['SessionStart', 'SessionEnd', 'UserPromptSubmit', 'Stop']
 const mostStops = 8
 
-/** Fires the lifecycle hooks of the user and adds what they say to the conversation. */
+/** Fires the lifecycle hooks of the user and adds their texts to the conversation. */
 export class LifecycleHooks implements ConversationHooks {
-  /** Texts of hooks that wait for an open turn. */
+  /** Texts of hooks, pending until a turn is open. */
   private readonly notes: string[] = []
   private begun = false
   private stops = 0
@@ -28,36 +28,36 @@ export class LifecycleHooks implements ConversationHooks {
     private readonly source: StartReason,
   ) {}
 
-  /** Once for each opening of a session, however many tasks it then gets. */
+  /** Fires SessionStart, once for each opening of a session. */
   async begin(signal: AbortSignal): Promise<void> {
     if (this.begun) return
     this.begun = true
     await this.writeTranscript()
     await this.fire('SessionStart', { matched: this.source, extra: { source: this.source }, signal })
   }
-  /** Keeps what hooks read of the conversation true; it is written only where there are hooks. */
+  /** Records the conversation in the transcript for hooks, only if there are hooks. */
   async record(fact: Fact): Promise<void> {
     if (this.begun && fact.kind === 'turn_start') await this.transcribe(fact.input)
     if (this.begun && fact.kind === 'message') await this.transcribe(fact.message)
   }
   private async writeTranscript(): Promise<void> {
-    if (this.heard) await this.thread.store.cut(transcriptFile, 0).catch(() => {})
+    if (this.hasHooks) await this.thread.store.cut(transcriptFile, 0).catch(() => {})
     for (const message of this.thread.state.messages) await this.transcribe(message)
   }
   private async transcribe(message: Msg): Promise<void> {
     const { store, kernel, session_id, connection, providers } = this.thread
-    // A copy for others: that it cannot be written ends nothing.
-    if (!this.heard) return
+    // The transcript is a copy: a failed write ends nothing.
+    if (!this.hasHooks) return
     const from = {
-      uuid: uuidOf(providers.random),
+      uuid: createUuid(providers.random),
       session_id,
       cwd: kernel.workspace,
       model: connection.model.id,
       at: providers.clock.now(),
     }
-    await store.append(transcriptFile, transcriptLine(message, from)).catch(() => {})
+    await store.append(transcriptFile, formatTranscriptLine(message, from)).catch(() => {})
   }
-  private get heard(): boolean {
+  private get hasHooks(): boolean {
     return Object.keys(this.thread.kernel.inspection.hooks).length > 0
   }
 
@@ -67,18 +67,18 @@ export class LifecycleHooks implements ConversationHooks {
       await fire(kernel, 'SessionEnd', { session, mode, matched: reason, extra: { reason } })
   }
 
-  /** Why an input is not taken up, if a hook objects. */
-  async prompt(prompt: string, signal: AbortSignal): Promise<string | undefined> {
+  /** Returns the reason of a hook that refuses an input. */
+  async checkPrompt(prompt: string, signal: AbortSignal): Promise<string | undefined> {
     this.stops = 0
     return (await this.fire('UserPromptSubmit', { extra: { prompt }, signal })).block
   }
-  /** Adds to the open turn what hooks had to say before it. */
-  async sayNotes(): Promise<void> {
+  /** Adds pending texts of hooks to the open turn. */
+  async addNotes(): Promise<void> {
     for (const note of this.notes.splice(0)) await this.thread.inject(note)
   }
 
-  /** What is left to do in the eyes of a hook; it may send the model on eight times in a row. */
-  async stop(last_assistant_message: string, signal: AbortSignal): Promise<string | undefined> {
+  /** Returns the remaining work according to a hook; at most eight times in a row. */
+  async checkStop(last_assistant_message: string, signal: AbortSignal): Promise<string | undefined> {
     const { block } = await this.fire('Stop', {
       extra: { last_assistant_message, stop_hook_active: this.stops > 0 },
       signal,
@@ -88,19 +88,19 @@ export class LifecycleHooks implements ConversationHooks {
     return block
   }
 
-  /** Whether a hook forbids to shorten the conversation. */
-  async mayCompact(trigger: CompactTrigger, signal: AbortSignal): Promise<boolean> {
+  /** Returns whether no hook forbids to compact the conversation. */
+  async canCompact(trigger: CompactTrigger, signal: AbortSignal): Promise<boolean> {
     return (await this.fire('PreCompact', { matched: trigger, extra: { trigger }, signal })).block === undefined
   }
-  /** Compaction may have removed what hooks said at the start: they may say it again. */
-  async compacted(trigger: CompactTrigger, signal: AbortSignal): Promise<void> {
+  /** Fires PostCompact and SessionStart: compaction may have removed the hooks' texts. */
+  async handleCompaction(trigger: CompactTrigger, signal: AbortSignal): Promise<void> {
     await this.fire('PostCompact', { matched: trigger, extra: { trigger }, signal })
     await this.fire('SessionStart', { matched: 'compact', extra: { source: 'compact' }, signal })
-    await this.sayNotes()
+    await this.addNotes()
   }
 
   /** Notifies that the agent waits for a person. */
-  waiting(message: string): void {
+  notifyWaiting(message: string): void {
     notify(this.thread.kernel, this.thread.session_id, 'permission_prompt', message)
   }
 

@@ -5,28 +5,31 @@ import type { FileChange } from '../base/index.js'
 type Bytes = () => Promise<Buffer>
 
 /**
- * Changes with the lines they added and took away, by what the last change of the session keeps for undo: whoever changed the files, a
- * tool or a command. Where nothing is kept, as of whole folders, or a file is too large to compare, the counts are left out.
+ * Counts the added and removed lines of changes, from the last undo checkpoint of the session. Whole folders and
+ * large files get no counts.
  */
-export async function counted(
+export async function countChangedFileLines(
   workspace: Workspace,
   session: string,
   changes: readonly FileChange[],
 ): Promise<FileChange[]> {
   if (changes.every(({ added_lines }) => added_lines !== undefined)) return [...changes]
   const last = await findLatestChange(workspace, session)
-  // Most runs begin without a change, and what compares is no part of their start.
+  // Loaded on demand: most runs start without a change.
   const { countChangedLines, MAX_COMPARED_BYTES } = await import('../../lib/files/index.js')
-  const sides = last ? sidesOf(workspace, last, MAX_COMPARED_BYTES + 1) : new Map<string, [Bytes, Bytes]>()
+  const sides = last ? listSides(workspace, last, MAX_COMPARED_BYTES + 1) : new Map<string, [Bytes, Bytes]>()
   return Promise.all(
     changes.map(async (change) => ({
       ...change,
-      ...(await lines(sides.get(change.path) ?? sides.get(placeOf(workspace, change.path)), countChangedLines)),
+      ...(await compareSides(
+        sides.get(change.path) ?? sides.get(resolvePath(workspace, change.path)),
+        countChangedLines,
+      )),
     })),
   )
 }
 
-async function lines(
+async function compareSides(
   sides: [Bytes, Bytes] | undefined,
   linesChanged: typeof import('../../lib/files/index.js').countChangedLines,
 ): Promise<Pick<FileChange, 'added_lines' | 'removed_lines'>> {
@@ -36,8 +39,12 @@ async function lines(
   return found ? { added_lines: found.added, removed_lines: found.removed } : {}
 }
 
-/** What was at each path before and is there now. */
-function sidesOf(workspace: Workspace, { folder, checkpoint }: Undoable, length: number): Map<string, [Bytes, Bytes]> {
+/** Lists readers of the former and the present content of each path. */
+function listSides(
+  workspace: Workspace,
+  { folder, checkpoint }: Undoable,
+  length: number,
+): Map<string, [Bytes, Bytes]> {
   const sides = new Map<string, [Bytes, Bytes]>()
   const nothing: Bytes = async () => Buffer.alloc(0)
   const at =
@@ -53,8 +60,8 @@ function sidesOf(workspace: Workspace, { folder, checkpoint }: Undoable, length:
   return sides
 }
 
-/** Where a path leads, as checkpoints name it. */
-function placeOf(workspace: Workspace, path: string): string {
+/** Resolves a path to the form that checkpoints use. */
+function resolvePath(workspace: Workspace, path: string): string {
   try {
     return workspace.resolve(path)
   } catch {

@@ -1,6 +1,6 @@
 import { raceAbort } from '../../lib/base/index.js'
 import { AgentError } from '../base/index.js'
-import { budgetOf, type PaidConversation } from '../ledger/index.js'
+import { createBudgetGuard, type PaidConversation } from '../ledger/index.js'
 import {
   connect,
   type ModelAnswer,
@@ -8,34 +8,40 @@ import {
   type ModelRequest,
   type RequestContext,
 } from '../model/index.js'
-import { windowKey } from '../providers/index.js'
+import { formatWindowKey } from '../providers/index.js'
 import { listImages, loadImages } from '../session/index.js'
 
 const replaceable = new Set(['VT_LLM_REQUEST', 'VT_LLM_RATE_LIMIT', 'VT_LLM_CUT', 'VT_LLM_TIMEOUT', 'VT_LLM_QUOTA'])
 
-/** The requests of a thread to its model: held while paused, within the budget, to the next model where one cannot be had. */
+/**
+ * The requests of a thread to its model: paused on demand, held to the budget, and sent to a fallback model on
+ * failure.
+ */
 export class ModelRequests {
-  private opened: Promise<void> = Promise.resolve()
+  private gate: Promise<void> = Promise.resolve()
   private release: (() => void) | undefined
-  /** How many of the fallback models were taken. */
+  /** The number of fallback models in use so far. */
   private fallback = 0
   /** Models whose server refused images. */
-  private readonly blind = new Set<string>()
-  /** Models whose limits the person was told of by this process. */
+  private readonly withoutVision = new Set<string>()
+  /** Models whose assumed window this process has reported. */
   private readonly noticed = new Set<string>()
 
   constructor(private readonly thread: PaidConversation) {}
 
-  /** Holds every request from the next on, until `resume`. */
+  /** Holds all requests until `resume`. */
   pause(): void {
-    if (!this.release) this.opened = new Promise((resolve) => (this.release = resolve))
+    if (!this.release) this.gate = new Promise((resolve) => (this.release = resolve))
   }
   resume(): void {
     this.release?.()
     this.release = undefined
   }
 
-  /** Asks the model of the thread, or the next one where it cannot be had; once a turn with a shorter conversation. Throws VT_LOOP_BUDGET, VT_LLM_*. */
+  /**
+   * Asks the model of the thread, or the next one if it fails; once a turn with a shorter conversation. Throws
+   * VT_LOOP_BUDGET, VT_LLM_*.
+   */
   async send(
     ask: (
       connection: ModelConnection,
@@ -45,13 +51,13 @@ export class ModelRequests {
     signal: AbortSignal,
   ): Promise<ModelAnswer> {
     const { thread } = this
-    if (this.release) await raceAbort(signal, this.opened)
+    if (this.release) await raceAbort(signal, this.gate)
     for (;;) {
-      const request = await this.withImages(await thread.context.request())
-      await this.noticeLimits()
-      // An answer takes a while: what came before it gets on disk meanwhile. The next wait reports a failure.
+      const request = await this.addImages(await thread.context.request())
+      await this.reportAssumedWindow()
+      // Writes to disk in parallel with the answer. The next wait reports a failure.
       thread.store.sync('messages.jsonl').catch(() => {})
-      const retrying: RequestContext['retrying'] = ({ attempt, cause, wait_ms }) =>
+      const onRetry: RequestContext['onRetry'] = ({ attempt, cause, wait_ms }) =>
         thread.harness('model_retry', {
           message: cause.message,
           attempt,
@@ -61,39 +67,42 @@ export class ModelRequests {
       try {
         const accepted = await ask(thread.connection, request, {
           providers: thread.providers,
-          retrying,
-          ...budgetOf(thread),
+          onRetry,
+          ...createBudgetGuard(thread),
         })
-        thread.context.answered(accepted)
+        thread.context.recordAnswer(accepted)
         return accepted
       } catch (error) {
         if (!(error instanceof AgentError)) throw error
-        if (request.images && (await this.refusesImages(error))) continue
-        const goesOn =
+        if (request.images && (await this.handleImageRefusal(error))) continue
+        const canContinue =
           error.code === 'VT_LLM_CONTEXT'
             ? await thread.context.recover(signal)
             : replaceable.has(error.code) && (await this.fallBack(error, signal))
-        if (!goesOn) throw error
+        if (!canContinue) throw error
       }
     }
   }
 
-  /** A request with the images of the conversation, where its model sees them. */
-  private async withImages(request: ModelRequest): Promise<ModelRequest> {
+  /** Adds the images of the conversation to a request if the model accepts images. */
+  private async addImages(request: ModelRequest): Promise<ModelRequest> {
     const { connection, store } = this.thread
     const { id, facts } = connection.model
-    if (facts.supports_vision !== true || this.blind.has(id) || listImages(request.messages).length === 0)
+    if (facts.supports_vision !== true || this.withoutVision.has(id) || listImages(request.messages).length === 0)
       return request
     return { ...request, images: await loadImages(store, request.messages) }
   }
 
-  /** Whether a server refused a request for its images; the model is not given any from then on, and a person is told once. */
-  private async refusesImages({ code, message }: AgentError): Promise<boolean> {
+  /**
+   * Returns whether a server refused a request for its images. The model gets no images from then on, and the person
+   * gets one notice.
+   */
+  private async handleImageRefusal({ code, message }: AgentError): Promise<boolean> {
     if (code !== 'VT_LLM_REQUEST' || !/\bimages?\b|image_url|input_image|vision|multi-?modal|media.type/i.test(message))
       return false
     const { id } = this.thread.connection.model
-    this.blind.add(id)
-    await this.thread.remark('VT_LLM_IMAGE', `${id} is given no images any more: ${message}`)
+    this.withoutVision.add(id)
+    await this.thread.remark('VT_LLM_IMAGE', `${id} gets no more images: ${message}`)
     return true
   }
 
@@ -108,17 +117,21 @@ export class ModelRequests {
       error_category: error.code,
       data: { from, to: thread.connection.model.id },
     })
-    await thread.context.switched(signal)
+    await thread.context.handleModelSwitch(signal)
     return true
   }
 
-  /** Tells a person once a session and model that its window is a guess: who asked it in an earlier process was told then. */
-  private async noticeLimits(): Promise<void> {
+  /**
+   * Reports once per session and model that its window is assumed; `state.asked` has the models of earlier processes.
+   */
+  private async reportAssumedWindow(): Promise<void> {
     const { connection, state } = this.thread
     const { id, facts, sources } = connection.model
     if (sources['context_window'] !== 'assumed' || this.noticed.has(id) || state.asked.includes(id)) return
     this.noticed.add(id)
-    const message = `How much ${id} can hold is not known; ${facts.context_window} tokens are assumed. To say it: ${windowKey(connection.model)}.`
+    const message =
+      `The context window of ${id} is unknown; ${facts.context_window} tokens are assumed. Set ` +
+      `${formatWindowKey(connection.model)}.`
     await this.thread.harness('context_window_assumed', {
       message,
       data: { model: id, context_window: facts.context_window! },

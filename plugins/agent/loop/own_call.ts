@@ -1,10 +1,10 @@
 import type { JsonObject, Result } from '../../../core/shapes/index.js'
 import type { CallOptions } from '../../../core/contract/index.js'
-import { changesSince } from '../../lib/snapshots/index.js'
-import { isQuiet, meaningOf, type CallPart, type ModelText, type ThreadItem } from '../base/index.js'
+import { findChanges } from '../../lib/snapshots/index.js'
+import { isQuiet, resolveCall, type CallPart, type ModelText, type ThreadItem } from '../base/index.js'
 import type { Conversation } from '../session/index.js'
 import { HumanInput } from './human_input.js'
-import { outcomeOf, reportCall } from './report.js'
+import { toCallOutcome, reportCall } from './report.js'
 
 interface OwnCall {
   result: Result
@@ -12,8 +12,11 @@ interface OwnCall {
   duration_ms: number
 }
 
-/** Makes a call that the model did not ask for: under the policies, told like any other, and no message of the conversation. */
-export async function ownCall(
+/**
+ * Makes a call of the harness: under the policies and with the usual events, but without a message of the
+ * conversation.
+ */
+export async function makeOwnCall(
   thread: Conversation,
   name: string,
   input: JsonObject,
@@ -23,7 +26,7 @@ export async function ownCall(
   const { providers, events } = thread
   const call_id = thread.newId('h')
   const call: CallPart = { type: 'tool_call', call_id, tool_call_id: call_id, name, input }
-  const meaning = await meaningOf(thread.kernel, call)
+  const meaning = await resolveCall(thread.kernel, call)
   const { effects } = await providers.metadata.describe(name, input, meaning.prepared)
   const invocation: ThreadItem & { type: 'tool_invocation' } = {
     id: thread.newId('it'),
@@ -41,7 +44,7 @@ export async function ownCall(
   const watch =
     isQuiet(effects) || meaning.slot?.keeps_history
       ? undefined
-      : await thread.snapshots.before([...new Set([...thread.state.named, ...thread.state.touched])])
+      : await thread.snapshots.copyFiles([...new Set([...thread.state.named, ...thread.state.touched])])
   const how = { signal, prepared: meaning.prepared, ...human.options, ...(approve && { approve }) }
   const result = await thread.perform(name, input, how)
   const duration_ms = Math.round(providers.clock.now() - began - human.waited_ms)
@@ -50,9 +53,9 @@ export async function ownCall(
     meaning,
     result,
     answer,
-    changes: watch ? await changesSince(watch, call_id, result) : [],
+    changes: watch ? await findChanges(watch, call_id, result) : [],
     duration_ms,
-    outcome: outcomeOf(result, signal.aborted, human.decision),
+    outcome: toCallOutcome(result, signal.aborted, human.decision),
   })
   signal.throwIfAborted()
   return { result, answer, duration_ms }

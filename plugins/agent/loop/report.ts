@@ -1,13 +1,13 @@
-import { definedOnly, type JsonObject, type Result } from '../../../core/shapes/index.js'
-import { confinement } from '../../lib/process/index.js'
-import type { CallOutcome, FileChange, Meaning, ModelText, NewThreadItem, ThreadItem } from '../base/index.js'
+import { omitUndefined, type JsonObject, type Result } from '../../../core/shapes/index.js'
+import { resolveSandboxMode } from '../../lib/process/index.js'
+import type { CallOutcome, FileChange, CallMeaning, ModelText, NewThreadItem, ThreadItem } from '../base/index.js'
 import type { Conversation } from '../session/index.js'
 import type { HumanInput } from './human_input.js'
-import { counted } from './line_counts.js'
+import { countChangedFileLines } from './line_counts.js'
 
 /** The result of a call, for its events. */
 interface CallReport {
-  meaning: Meaning
+  meaning: CallMeaning
   result: Result
   answer: ModelText
   changes: FileChange[]
@@ -16,7 +16,9 @@ interface CallReport {
 }
 type Invocation = ThreadItem & { type: 'tool_invocation' }
 
-/** Emits the events of a finished call: its output, its special kind if it has one, the files it changed, and its end. */
+/**
+ * Emits the events of a finished call: its output, its special kind if it has one, the files it changed, and its end.
+ */
 export async function reportCall(
   thread: Conversation,
   invocation: Invocation,
@@ -25,26 +27,26 @@ export async function reportCall(
   const { events, newId, workspace, session_id } = thread
   const { call_id, tool_call_id } = invocation
   const status = outcome === 'cancelled' ? 'cancelled' : result.ok ? 'completed' : 'failed'
-  const exit_code = exitCode(result)
-  const say = (item: NewThreadItem) => events.say({ id: newId('it'), ...item })
+  const exit_code = getExitCode(result)
+  const say = (item: NewThreadItem) => events.emitItem({ id: newId('it'), ...item })
   await say({
     type: 'tool_output',
     call_id,
-    ...definedOnly({ tool_call_id, spool_path: answer.spool_path }),
+    ...omitUndefined({ tool_call_id, spool_path: answer.spool_path }),
     output: answer.text,
-    ...definedOnly({ exit_code }),
+    ...omitUndefined({ exit_code }),
     status,
     is_error: answer.is_error,
     ...(!result.ok && { error_code: result.error.code }),
     duration_ms,
     bytes: Buffer.byteLength(answer.text),
   })
-  const special = specialOf(invocation, meaning, result, answer)
+  const special = toSpecialItem(invocation, meaning, result, answer)
   if (special) await say(special)
   if (changes.length > 0)
     await say({
       type: 'file_change',
-      changes: await counted(workspace, session_id, changes),
+      changes: await countChangedFileLines(workspace, session_id, changes),
       status: 'completed',
       call_id,
     })
@@ -52,16 +54,16 @@ export async function reportCall(
     ...invocation,
     status,
     outcome,
-    ...(special?.type === 'command_execution' && { executor: await executorOf(thread, invocation, meaning) }),
+    ...(special?.type === 'command_execution' && { executor: await resolveExecutor(thread, invocation, meaning) }),
   })
 }
 
 const most = { output: 8192, results: 20 }
 
-/** The kind of event of a call: a command, a web search, a tool of an MCP server. */
-function specialOf(
+/** Creates the special item of a call: a command, a web search, a tool of an MCP server. */
+function toSpecialItem(
   { tool_name, arguments: input, effects, call_id }: Invocation,
-  meaning: Meaning,
+  meaning: CallMeaning,
   result: Result,
   answer: ModelText,
 ): NewThreadItem | undefined {
@@ -78,9 +80,15 @@ function specialOf(
   if (!result.ok) return undefined
   const { output } = result
   const { query, provider, results } = output
-  const command = commandOf(output['command'] ?? meaning.input['command'])
+  const command = toCommandText(output['command'] ?? meaning.input['command'])
   if (effects.includes('exec') && typeof command === 'string' && 'exit_code' in output) {
-    return { type: 'command_execution', command, aggregated_output: endOf(output), ...exitOf(output), call_id }
+    return {
+      type: 'command_execution',
+      command,
+      aggregated_output: joinOutput(output),
+      ...toExitStatus(output),
+      call_id,
+    }
   }
   if (effects.includes('net') && typeof query === 'string' && Array.isArray(results)) {
     return {
@@ -93,32 +101,32 @@ function specialOf(
   return undefined
 }
 
-function exitOf({ exit_code, running }: JsonObject) {
+function toExitStatus({ exit_code, running }: JsonObject) {
   const ended = exit_code === 0 ? ('completed' as const) : ('failed' as const)
   const status = running === true ? ('in_progress' as const) : ended
   return { ...(typeof exit_code === 'number' && { exit_code }), status }
 }
 
-const commandOf = (said: unknown): unknown => (Array.isArray(said) ? said.join(' ') : said)
+const toCommandText = (value: unknown): unknown => (Array.isArray(value) ? value.join(' ') : value)
 
-// Codes of calls that never came to what they were for.
+// Codes of calls that did not run.
 const notRun = /^VT_(POLICY|INPUT|TOOL|ACTION|GUARD|LOOP|LLM)_/
 
-/** What a command wrote, the end of it where it is much. */
-function endOf({ stdout, stderr, output }: JsonObject): string {
+/** Joins the output of a command; keeps the end of a long one. */
+function joinOutput({ stdout, stderr, output }: JsonObject): string {
   const text = [stdout, stderr, output].filter((part) => typeof part === 'string').join('')
   return text.length > most.output ? `…${text.slice(-most.output)}` : text
 }
 
-/** Where a command ran. */
-async function executorOf(
+/** Returns whether a command ran in the sandbox. */
+async function resolveExecutor(
   { kernel, providers }: Conversation,
   { tool_name, arguments: given }: Invocation,
-  { input }: Meaning,
+  { input }: CallMeaning,
 ): Promise<'local' | 'sandbox'> {
   const { mode } = kernel.settings.sandbox
   const chosen = providers.sandbox.choose(tool_name, given)
-  const use = confinement(
+  const use = resolveSandboxMode(
     mode,
     chosen === 'workspace' ? undefined : chosen,
     input['sandbox_permissions'] === 'require_escalated',
@@ -128,7 +136,7 @@ async function executorOf(
   return 'missing' in (await findSandbox(kernel.workspace)) ? 'local' : 'sandbox'
 }
 
-export function outcomeOf(result: Result, stopped: boolean, decision: HumanInput['decision']): CallOutcome {
+export function toCallOutcome(result: Result, stopped: boolean, decision: HumanInput['decision']): CallOutcome {
   if (result.ok) return 'success'
   const { code, details } = result.error
   if (code === 'VT_CALL_ABORTED' || code === 'VT_CALL_INTERRUPTED' || stopped) return 'cancelled'
@@ -138,7 +146,7 @@ export function outcomeOf(result: Result, stopped: boolean, decision: HumanInput
   return decision === 'cancel' ? 'permission_cancelled' : decision === 'followup' ? 'followup' : 'permission_rejected'
 }
 
-function exitCode(result: Result): number | undefined {
+function getExitCode(result: Result): number | undefined {
   const code = result.ok ? result.output['exit_code'] : result.error.details?.['exit_code']
   return typeof code === 'number' ? code : undefined
 }

@@ -2,22 +2,26 @@ import type { JsonObject } from '../../../core/shapes/index.js'
 import { redact } from '../../../core/text/index.js'
 import type { MessagePart, Msg } from '../base/index.js'
 
-/** One message as a line of the transcripts of Claude Code, whose hooks look for `"role":"assistant"`, and for texts and calls in `content`. */
-export function transcriptLine(
+/**
+ * Formats a message as a transcript line of Claude Code, whose hooks search for `"role":"assistant"` and for texts
+ * and calls in `content`.
+ */
+export function formatTranscriptLine(
   { role, parts }: Msg,
   { uuid, session_id, cwd, model, at }: { uuid: string; session_id: string; cwd: string; model: string; at: number },
 ): string {
-  const content = parts.map(blockOf)
+  const content = parts.map(toContentBlock)
   const only =
     role === 'user' && content.every((block) => block['type'] === 'text')
       ? content.map((block) => block['text']).join('\n')
       : content
   const from = role === 'assistant' ? 'assistant' : 'user'
   const message = { role: from, ...(from === 'assistant' && { model }), content: only }
-  return `${JSON.stringify(redact({ type: from, sessionId: session_id, cwd, uuid, timestamp: new Date(at).toISOString(), message }))}\n`
+  const timestamp = new Date(at).toISOString()
+  return `${JSON.stringify(redact({ type: from, sessionId: session_id, cwd, uuid, timestamp, message }))}\n`
 }
 
-function blockOf(part: MessagePart): JsonObject {
+function toContentBlock(part: MessagePart): JsonObject {
   if (part.type === 'text') return { type: 'text', text: part.text }
   if (part.type === 'reasoning') return { type: 'thinking', thinking: part.text }
   if (part.type === 'tool_call') return { type: 'tool_use', id: part.call_id, name: part.name, input: part.input }

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../../core/shapes/index.js'
 import {
   AgentError,
-  messageOf,
-  outcomeOfFailure,
+  toErrorMessage,
+  toOutcomeCode,
   type LoopDetector,
   type MessagePart,
   type Msg,
@@ -17,53 +17,56 @@ import type { ModelRequests } from './model_requests.js'
 import type { RefusedChanges } from './refused_changes.js'
 import { TurnLimits } from './turn_limits.js'
 
-/** A conversation with what its turns have in common. */
+/** A conversation with the parts that its turns share. */
 export interface LoopConversation extends PaidConversation {
   readonly requests: ModelRequests
   readonly loopDetector: LoopDetector
   readonly state: ConversationState & RefusedChanges
-  /** How often the model was corrected for writing a call as text. */
+  /** The number of corrections for calls written as text. */
   corrections: number
   readonly completion: Completion
 }
-/** What follows an answer without calls. */
+/** Decides how a turn continues after an answer without calls. */
 export interface Completion {
-  /** The turn began: a task that is to be planned is, before the model reads it. */
-  opens(signal: AbortSignal): Promise<void>
-  /** Tells the model what it has to know of its task and has not read. */
+  /** Plans a new task, if required, before the model reads it. */
+  planTask(signal: AbortSignal): Promise<void>
+  /** Adds what the model must read before this step. */
   remind(): Promise<void>
-  /** How the turn under way ends, where a call of it decided that: its last text, and what the harness goes on with. Said once. */
-  taken(): Pick<TurnEnd, 'text' | 'next'> | undefined
-  /** `told`: the model was told in this turn what was not applied. Runs the commands that prove the work. */
-  follows(
-    told: boolean,
+  /** Returns and clears the last text and the next input if a call ended the turn. */
+  takeEnd(): Pick<TurnEnd, 'text' | 'next'> | undefined
+  /**
+   * Runs the commands that prove the work. `report`: the model reads `text` and answers once more; `continue`: `text`
+   * is the input of the next turn; `end`: the turn ends.
+   */
+  decideNext(
+    refusalsRead: boolean,
     signal: AbortSignal,
   ): Promise<
-    | { then: 'tell'; text: string }
-    | { then: 'go on'; text: string }
+    | { then: 'report'; text: string }
+    | { then: 'continue'; text: string }
     | { then: 'end'; outcome: OutcomeCode; handoff?: string; failure?: AgentError }
   >
-  /** A turn or a run ends so: where that is before its task is done and nobody sits there, what is left is written down. Returns where that lies. */
-  leaves(outcome: OutcomeCode): Promise<string | undefined>
+  /** Writes a handoff for an unfinished task of an unattended run; returns its path. */
+  writeHandoff(outcome: OutcomeCode): Promise<string | undefined>
 }
-/** How a turn ended; `failure` is what it failed with, `next` what the harness goes on with. */
+/** The end of a turn; `failure`: its error, `next`: the input that the harness continues with. */
 export interface TurnEnd {
   outcome: OutcomeCode
   text: string
   failure?: AgentError
   next?: string
 }
-/** An end together with the place of what is left, where that is written down. */
-export async function withHandoff<End extends TurnEnd>(
+/** Writes a handoff, if due, and names its path in the text of the end. */
+export async function writeAndNameHandoff<End extends TurnEnd>(
   thread: Pick<LoopConversation, 'completion'>,
   end: End,
 ): Promise<End> {
-  return { ...end, text: pointing(end.text, await thread.completion.leaves(end.outcome)) }
+  return { ...end, text: appendHandoff(end.text, await thread.completion.writeHandoff(end.outcome)) }
 }
-const pointing = (text: string, handoff: string | undefined): string =>
-  handoff === undefined ? text : [...(text === '' ? [] : [text]), `What is left stands in ${handoff}.`].join('\n\n')
+const appendHandoff = (text: string, handoff: string | undefined): string =>
+  handoff === undefined ? text : [...(text === '' ? [] : [text]), `The remaining work is in ${handoff}.`].join('\n\n')
 
-/** Said where no more calls are possible, and changes were asked for that were not made. */
+/** Words for changes not made when no more calls are possible. */
 const notAppliedInRecovery =
   'Not applied. Tools were disabled or denied during recovery, so no additional tool call ran. ' +
   'Latest verified evidence is above; next action: re-enable the needed tool or switch to /mode auto.'
@@ -71,7 +74,7 @@ const notAppliedInRecovery =
 const pseudoCall = /<tool_call|<invoke name=|<function=/
 const mostCorrections = 2
 
-/** One turn: from an input to the next idle boundary. Without an input the turn that is open goes on. */
+/** Runs a turn from an input to the next idle boundary. Without an input the open turn continues. */
 export async function runTurn(thread: LoopConversation, input: Msg | undefined, signal: AbortSignal): Promise<TurnEnd> {
   const turn = new Turn(thread, signal)
   await turn.begin(input)
@@ -110,7 +113,7 @@ class Turn {
     if (input) await thread.commit({ kind: 'turn_start', turn_id: thread.newId('tn'), input })
     const { turn_id, input: message } = thread.state.open!
     thread.events.turn_id = turn_id
-    // A failure to count fails the first step too, which reports it.
+    // If counting fails, the first step fails too and reports it.
     const token_breakdown = await thread.context.breakdown().catch(() => undefined)
     await thread.events.emit({
       type: 'turn.started',
@@ -127,82 +130,82 @@ class Turn {
         redirect_kind: 'interjection',
         ...named,
       })
-    await thread.events.say({
+    await thread.events.emitItem({
       id: thread.newId('it'),
       type: 'user_message',
       text: messageText(message),
       origin,
       ...named,
     })
-    await thread.lifecycle.sayNotes()
+    await thread.lifecycle.addNotes()
   }
 
-  /** Step after step until the model asks for nothing more. */
+  /** Runs steps to the end of the turn. */
   async steps(): Promise<TurnEnd> {
     const { thread, limits, signal } = this
-    await thread.completion.opens(signal)
+    await thread.completion.planTask(signal)
     for (;;) {
       const calls = listUnansweredCalls(thread.state)
       if (calls.length > 0) {
         await makeCalls(thread, limits, calls, signal)
         limits.counts.tool_loops += 1
-        await this.stepDone()
+        await this.completeStep()
         await thread.context.showNested(calls)
-        const taken = thread.completion.taken()
-        if (taken) return { outcome: 'success', ...taken }
+        const decided = thread.completion.takeEnd()
+        if (decided) return { outcome: 'success', ...decided }
         continue
       }
       signal.throwIfAborted()
-      if (limits.circling) return this.close('loop_detected', 'The last calls went in circles and were stopped.')
-      const limit = limits.exhausted
+      if (limits.isLooping)
+        return this.summarizeAndEnd('loop_detected', 'The last calls repeated in a loop and were stopped.')
+      const limit = limits.reachedLimit
       if (limit !== undefined)
-        return this.close('tool_loop_limit_reached', `The limit ${limit} of this turn is reached.`)
+        return this.summarizeAndEnd('tool_loop_limit_reached', `The limit ${limit} of this turn is reached.`)
       await this.step()
       if (listUnansweredCalls(thread.state).length > 0) continue
       const text = messageText(thread.state.messages.at(-1)!)
       const { finish } = this.pending!.accepted
-      await this.stepDone()
+      await this.completeStep()
       if (finish === 'length') {
-        this.kept = text
+        this.keptText = text
         throw new AgentError(
           'VT_LLM_LENGTH',
-          `The answer of ${thread.connection.model.id} was cut at the limit of its length; what it says is not complete.`,
+          `The answer of ${thread.connection.model.id} reached its length limit and is incomplete.`,
         )
       }
-      if (pseudoCall.test(text)) await this.correct()
+      if (pseudoCall.test(text)) await this.askForRealCall()
       else {
-        const end = await this.answered(text)
+        const end = await this.handleAnswer(text)
         if (end) return end
       }
     }
   }
 
-  /** What follows an answer that asks for nothing more: the end of the turn, or nothing where the model has to say more. */
-  private async answered(text: string): Promise<TurnEnd | undefined> {
+  /** Handles an answer without calls. Returns the end of the turn, or `undefined` to continue. */
+  private async handleAnswer(text: string): Promise<TurnEnd | undefined> {
     const { thread, signal } = this
-    const follows = await thread.completion.follows(this.told, signal)
-    if (follows.then === 'tell') return this.tell(follows.text, text)
-    if (follows.then === 'go on') return { outcome: 'success', text, next: follows.text }
-    const { outcome, handoff, failure } = follows
-    if (outcome !== 'success') return { outcome, text: pointing(text, handoff), ...(failure && { failure }) }
-    const left = await thread.lifecycle.stop(text, signal)
-    if (left === undefined) return { outcome, text }
-    await thread.inject(left)
+    const decision = await thread.completion.decideNext(this.refusalsRead, signal)
+    if (decision.then === 'report') return this.reportRefusals(decision.text, text)
+    if (decision.then === 'continue') return { outcome: 'success', text, next: decision.text }
+    const { outcome, handoff, failure } = decision
+    if (outcome !== 'success') return { outcome, text: appendHandoff(text, handoff), ...(failure && { failure }) }
+    const objection = await thread.lifecycle.checkStop(text, signal)
+    if (objection === undefined) return { outcome, text }
+    await thread.inject(objection)
     return undefined
   }
 
-  /** The answer that the turn fails with, as far as it came. */
-  private kept: string | undefined
-  /** The model was told in this turn what was not applied. */
-  private told = false
+  /** The text of the answer that the turn fails with. */
+  private keptText: string | undefined
+  /** The model has read the refused changes of this turn. */
+  private refusalsRead = false
   private first = true
   private pending: { accepted: ModelAnswer; cost: Cost; model: string } | undefined
 
-  /** One answer of the model, written down before anything of it is done. */
+  /** Gets one answer of the model; the journal has it before its calls run. */
   private async step(withCalls = true): Promise<void> {
     const { thread, limits, speech, signal } = this
-    limits.items = []
-    limits.cancelled = false
+    limits.beginStep()
     await thread.context.makeRoom(this.first, signal)
     await thread.completion.remind()
     this.first = false
@@ -211,15 +214,15 @@ class Turn {
         askModel(connection, { ...request, ...(!withCalls && { without_calls: true }) }, { ...asking, speech }, signal),
       signal,
     )
-    const message: Msg = { role: 'assistant', parts: await this.partsOf(accepted) }
+    const message: Msg = { role: 'assistant', parts: await this.toMessageParts(accepted) }
     const { model } = thread.connection
     const cost = thread.costs.recordStep(accepted)
     await thread.commit({ kind: 'message', message, cost_usd: cost.cost })
-    limits.items.push(...(await speech.end('completed')))
+    limits.step.items.push(...(await speech.end('completed')))
     this.pending = { accepted, cost, model: model.id }
   }
 
-  private async partsOf({ parts, finish }: ModelAnswer): Promise<MessagePart[]> {
+  private async toMessageParts({ parts, finish }: ModelAnswer): Promise<MessagePart[]> {
     const { thread } = this
     const step = thread.state.steps + 1
     const from = thread.connection.model.entry.name
@@ -230,14 +233,14 @@ class Turn {
       else {
         const { tool_call_id, name, meta, item_id } = part
         const call_id = `c${step}-${index++}`
-        if (item_id !== undefined) this.limits.itemOf.set(call_id, item_id)
-        const effectsOf = async (input: JsonObject) => (await thread.providers.metadata.describe(name, input)).effects
+        if (item_id !== undefined) this.limits.itemByCall.set(call_id, item_id)
+        const findEffects = async (input: JsonObject) => (await thread.providers.metadata.describe(name, input)).effects
         read.push({
           type: 'tool_call',
           call_id,
           tool_call_id,
           name,
-          ...(await readArguments(part, finish, effectsOf)),
+          ...(await readArguments(part, finish, findEffects)),
           ...(meta && { meta, from }),
         })
       }
@@ -245,8 +248,8 @@ class Turn {
     return read
   }
 
-  /** The step is over, with the calls it asked for. */
-  private async stepDone(): Promise<void> {
+  /** Emits step.completed, after the step's calls. */
+  private async completeStep(): Promise<void> {
     if (!this.pending) return
     const { accepted, cost, model } = this.pending
     this.pending = undefined
@@ -261,19 +264,19 @@ class Turn {
       ttft_ms,
       duration_ms,
       attempts,
-      item_ids: this.limits.items,
+      item_ids: this.limits.step.items,
     })
   }
 
-  /** The model hears what was not applied and answers once more; what it said before that is not lost where it cannot. */
-  private async tell(untold: string, text: string): Promise<undefined> {
-    this.told = true
-    this.kept = text
-    await this.thread.inject(untold, 'harness', 'not_applied')
+  /** Reports the refused changes to the model for one more answer; keeps the text in case that fails. */
+  private async reportRefusals(report: string, text: string): Promise<undefined> {
+    this.refusalsRead = true
+    this.keptText = text
+    await this.thread.inject(report, 'harness', 'not_applied')
   }
 
-  /** A last step without calls, in which the model says where things stand. */
-  private async close(outcome: OutcomeCode, why: string): Promise<TurnEnd> {
+  /** Runs a last step without calls, in which the model summarizes the state. */
+  private async summarizeAndEnd(outcome: OutcomeCode, why: string): Promise<TurnEnd> {
     await this.thread.harness('limit_reached', { message: why })
     const { not_applied } = this.thread.state
     const wording =
@@ -284,41 +287,42 @@ class Turn {
       'not_applied',
     )
     await this.step(false)
-    await this.stepDone()
-    return withHandoff(this.thread, { outcome, text: messageText(this.thread.state.messages.at(-1)!) })
+    await this.completeStep()
+    return writeAndNameHandoff(this.thread, { outcome, text: messageText(this.thread.state.messages.at(-1)!) })
   }
 
-  private async correct(): Promise<void> {
+  private async askForRealCall(): Promise<void> {
     if (this.thread.corrections++ >= mostCorrections)
       throw new AgentError(
         'VT_LLM_PSEUDO_CALL',
         `The model ${this.thread.connection.model.id} writes calls as text instead of making them.`,
       )
     await this.thread.inject(
-      'Your answer holds a call written as text. Nothing was called. Make calls through the tools of this conversation, or answer without such marks.',
+      'Your answer holds a call written as text. Nothing was called. Make calls through the tools of ' +
+        'this conversation, or answer without such marks.',
     )
   }
 
-  /** Ends the turn that cannot go on: closes everything open, then gives the reason as a message and as a code. */
+  /** Ends a failed turn: closes all open items, then reports a message and a code. */
   async fail(error: unknown): Promise<TurnEnd> {
     const { thread, signal } = this
     const failure = signal.aborted
       ? new AgentError('VT_CANCELLED', 'The run was cancelled.')
       : error instanceof AgentError
         ? error
-        : new AgentError('VT_INTERNAL', messageOf(error))
+        : new AgentError('VT_INTERNAL', toErrorMessage(error))
     await this.speech.end(signal.aborted ? 'cancelled' : failure.code === 'VT_LLM_REFUSED' ? 'completed' : 'discarded')
     await thread.events.closeOpen('cancelled')
-    await this.stepDone()
-    const outcome = outcomeOfFailure(failure.code)
+    await this.completeStep()
+    const outcome = toOutcomeCode(failure.code)
     let handoff: string | undefined
-    // A journal that cannot be written is reported by events, as far as those still have readers.
+    // A journal that cannot be written is reported by events, as far as they have readers.
     if (failure.code !== 'VT_SESSION_WRITE') {
-      await this.keepSaid(failure)
-      handoff = await thread.completion.leaves(outcome)
+      await this.keepUnfinishedText(failure)
+      handoff = await thread.completion.writeHandoff(outcome)
       await thread.commit({ kind: 'turn_end', status: 'failed', code: failure.code })
     }
-    await thread.events.say({
+    await thread.events.emitItem({
       id: thread.newId('it'),
       type: 'agent_message',
       text: failure.message,
@@ -332,13 +336,13 @@ class Turn {
     })
     return {
       outcome,
-      text: handoff === undefined ? (this.kept ?? failure.message) : pointing(this.kept ?? '', handoff),
+      text: handoff === undefined ? (this.keptText ?? failure.message) : appendHandoff(this.keptText ?? '', handoff),
       failure,
     }
   }
 
-  /** What was said before the turn ended stays on screens, so it stays in the conversation. Nothing else of an answer that broke off does: its calls were not made. */
-  private async keepSaid({ code }: AgentError): Promise<void> {
+  /** Keeps the text of an answer that broke off, because screens show it. Its calls are dropped. */
+  private async keepUnfinishedText({ code }: AgentError): Promise<void> {
     const { unfinished: text } = this.speech
     if (text.trim() === '') return
     const from = this.thread.connection.model.entry.name

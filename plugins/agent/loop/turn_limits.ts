@@ -12,7 +12,7 @@ interface Bound {
   most(settings: AgentSettings): number
   used(counts: TurnCounts): number
 }
-/** What bounds one turn. */
+/** The limits of one turn. */
 export const turnBounds: readonly Bound[] = [
   {
     setting: 'tools.max_tool_loops',
@@ -34,22 +34,28 @@ export const turnBounds: readonly Bound[] = [
   },
 ]
 
-/** What the loop detector needs to know of a call. */
+/** The facts about a call for the loop detector. */
 export interface RepetitionTraits {
   identity: string
-  /** Going on with what runs is no repetition. */
+  /** A call that continues a running command is no repetition. */
   continues: boolean
 }
+
+/** The state of the current step. */
+interface StepRecord {
+  /** Ids of its items. */
+  readonly items: string[]
+  /** A person cancelled the remaining calls. */
+  cancelled: boolean
+}
+const createStepRecord = (): StepRecord => ({ items: [], cancelled: false })
 
 /** Counts what a turn uses of its limits, and its refused calls. */
 export class TurnLimits {
   readonly counts: TurnCounts = { tool_loops: 0, tool_calls: 0, wall_ms: 0 }
-  /** Ids of the items of the step under way. */
-  items: string[] = []
-  /** Items of calls that somebody was told of while the model wrote them. */
-  readonly itemOf = new Map<string, string>()
-  /** A person wants none of the calls of this step any more. */
-  cancelled = false
+  step: StepRecord = createStepRecord()
+  /** Items of calls that were shown while the model wrote them. */
+  readonly itemByCall = new Map<string, string>()
   private guarded = 0
   private denials = 0
 
@@ -58,13 +64,17 @@ export class TurnLimits {
     private readonly loopDetector: LoopDetector,
   ) {}
 
-  /** Why a call is not made at all. */
+  beginStep(): void {
+    this.step = createStepRecord()
+  }
+
+  /** Returns the fault of a call that is not made at all. */
   refuse({ identity, continues }: RepetitionTraits): { code: string; message: string; hint: string } | undefined {
-    if (this.cancelled)
+    if (this.step.cancelled)
       return describeFault(
         'VT_CALL_ABORTED',
         'The user cancelled the rest of this step; nothing was done.',
-        'Ask the user before you go on.',
+        'Ask the user before you continue.',
       )
     const most = this.settings.harness.max_tool_calls_per_turn
     if (most > 0 && this.counts.tool_calls >= most)
@@ -73,7 +83,7 @@ export class TurnLimits {
         `${most} calls were made in this turn; no more are possible.`,
         'Say what is done and what is left.',
       )
-    const circle = continues ? undefined : this.loopDetector.objection(identity)
+    const circle = continues ? undefined : this.loopDetector.describeLoop(identity)
     if (circle !== undefined) {
       this.guarded += 1
       return describeFault('VT_LOOP_CYCLE', circle, 'Do something else, or say what keeps you from it.')
@@ -82,7 +92,10 @@ export class TurnLimits {
     return undefined
   }
 
-  /** Notes the result of a call and its run time without waits for people; returns the text for the model, with a remark where a loop begins. */
+  /**
+   * Records the result of a call and its run time without waits for people; returns the text for the model, with a
+   * remark at the start of a loop.
+   */
   note<T extends { text: string }>(
     { identity, continues }: RepetitionTraits,
     effects: readonly Effect[],
@@ -95,26 +108,26 @@ export class TurnLimits {
     if (code !== undefined && guards.includes(code)) this.guarded += 1
     this.denials = code?.startsWith('VT_POLICY_') ? this.denials + 1 : 0
     if (continues) return answer
-    const digest = sha256(timeless(answer.text), 'base64')
-    const remark = this.loopDetector.note(identity, digest, {
+    const digest = sha256(stripTimes(answer.text), 'base64')
+    const remark = this.loopDetector.record(identity, digest, {
       quiet: isQuiet(effects),
       write: effects.includes('write'),
     })
     return remark === undefined ? answer : { ...answer, text: `${answer.text}\n[VT_LOOP_CYCLE] ${remark}` }
   }
 
-  /** The turn is in a loop and has to end. */
-  get circling(): boolean {
+  /** Returns whether the turn is in a loop and has to end. */
+  get isLooping(): boolean {
     const most = this.settings.harness.max_consecutive_blocked_tool_calls_per_turn
     return this.guarded >= mostGuarded || (most > 0 && this.denials >= most)
   }
 
-  /** A limit of the turn is reached; its name. */
-  get exhausted(): string | undefined {
+  /** Returns the setting of a reached limit. */
+  get reachedLimit(): string | undefined {
     return turnBounds.find(({ most, used }) => most(this.settings) > 0 && used(this.counts) >= most(this.settings))
       ?.setting
   }
 }
 
-/** A text without the times in it: how long something took says nothing about what came of it. */
-export const timeless = (text: string): string => text.replace(/\b\d+(\.\d+)?\s?(ms|s)\b/g, '')
+/** Removes durations from a text: they do not make a result different. */
+export const stripTimes = (text: string): string => text.replace(/\b\d+(\.\d+)?\s?(ms|s)\b/g, '')

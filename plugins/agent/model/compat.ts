@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../core/shapes/index.js'
-import { merged, type Model } from '../providers/index.js'
+import { mergeObjects, type Model } from '../providers/index.js'
 
 interface Message extends JsonObject {
   role: string
@@ -10,27 +10,30 @@ interface Message extends JsonObject {
 }
 type Chat = JsonObject & { messages: Message[]; tools?: { function?: JsonObject }[] }
 
-/** The body, in JSON, as this server wants it: what `compat` says of its format, then the fields of the entry. A long conversation is not read again for nothing. */
-export function shaped(json: string, model: Model): string {
+/**
+ * Adapts the JSON body to this server: the rules of `compat`, then the fields of the entry. An unaffected body is not
+ * parsed.
+ */
+export function shapeBody(json: string, model: Model): string {
   const chat =
     model.format === 'openai-chat' &&
     (Object.keys(model.compat).length > 0 || model.facts.supports_parallel_tool_calls === false)
   if (!chat && Object.keys(model.body).length === 0) return json
   const body = JSON.parse(json) as JsonObject
   return JSON.stringify(
-    merged(chat && Array.isArray(body['messages']) ? chatBody(body as Chat, model) : body, model.body),
+    mergeObjects(chat && Array.isArray(body['messages']) ? shapeChatBody(body as Chat, model) : body, model.body),
   )
 }
 
-/** One rule after the other, each for servers that say "OpenAI compatible" and differ in one point. */
-function chatBody(body: Chat, { compat, facts }: Model): JsonObject {
+/** Applies the rules for servers that call themselves OpenAI compatible and differ in one point. */
+function shapeChatBody(body: Chat, { compat, facts }: Model): JsonObject {
   const { max_tokens, reasoning_effort, ...rest } = body
-  const shape: Chat = { ...rest, messages: messagesFor(body.messages, compat) }
+  const shape: Chat = { ...rest, messages: shapeMessages(body.messages, compat) }
   if (max_tokens !== undefined) shape[compat.max_tokens_field ?? 'max_tokens'] = max_tokens
   if (typeof reasoning_effort === 'string')
     Object.assign(
       shape,
-      thinking(compat.reasoning_effort_map?.[reasoning_effort] ?? reasoning_effort, compat.thinking_format),
+      toThinkingFields(compat.reasoning_effort_map?.[reasoning_effort] ?? reasoning_effort, compat.thinking_format),
     )
   if (compat.store !== undefined) shape['store'] = compat.store
   if (shape.tools && facts.supports_parallel_tool_calls === false) shape['parallel_tool_calls'] = false
@@ -42,13 +45,13 @@ function chatBody(body: Chat, { compat, facts }: Model): JsonObject {
   return shape
 }
 
-function thinking(effort: string, format: Model['compat']['thinking_format'] = 'openai'): JsonObject {
+function toThinkingFields(effort: string, format: Model['compat']['thinking_format'] = 'openai'): JsonObject {
   if (format === 'zai') return { thinking: { type: effort === 'none' ? 'disabled' : 'enabled' } }
   if (format === 'qwen') return { enable_thinking: effort !== 'none' }
   return { reasoning_effort: effort }
 }
 
-function messagesFor(messages: readonly Message[], compat: Model['compat']): Message[] {
+function shapeMessages(messages: readonly Message[], compat: Model['compat']): Message[] {
   const names = new Map<string, string>()
   return messages.flatMap((message, index): Message[] => {
     for (const { id, function: called } of message.tool_calls ?? []) names.set(id, called.name)
@@ -61,7 +64,9 @@ function messagesFor(messages: readonly Message[], compat: Model['compat']): Mes
       shape = {
         ...others,
         role: message.role,
-        content: `<thinking>\n${reasoning_content}\n</thinking>\n${typeof message.content === 'string' ? message.content : ''}`,
+        content:
+          `<thinking>\n${reasoning_content}\n</thinking>\n` +
+          (typeof message.content === 'string' ? message.content : ''),
       }
     }
     const unanswered =

@@ -3,60 +3,63 @@ import type { Kernel } from '../../../core/contract/index.js'
 import { resolveValue } from '../../lib/values/index.js'
 import type { Credential, Resolve, SignIn } from '../auth/index.js'
 import { AgentError, type AgentProviders } from '../base/index.js'
-import { credentialOf } from './credentials.js'
-import { findModel, networkOf, providerSources, type ProviderSource } from '../providers/index.js'
-import { languageModel } from './wires.js'
+import { resolveCredential } from './credentials.js'
+import { findModel, createFetch, listProviderSources, type ProviderSource } from '../providers/index.js'
+import { createLanguageModel } from './wires.js'
 import type { ModelConnection } from './request.js'
-import { transport } from './transport.js'
+import { createTransport } from './transport.js'
 
-/** Connects to a model by its id: loads libraries, sends nothing. Throws VT_LLM_NO_MODEL, VT_LLM_AUTH, VT_CONFIG_INVALID, VT_PROVIDER_*. */
+/**
+ * Connects to a model by its id: loads libraries, sends nothing. Throws VT_LLM_NO_MODEL, VT_LLM_AUTH,
+ * VT_CONFIG_INVALID, VT_PROVIDER_*.
+ */
 export async function connect(
   kernel: Kernel,
   id: string | undefined,
   providers: AgentProviders,
 ): Promise<ModelConnection> {
   const model = findModel(kernel, providers.env, id)
-  const { reach, resolve, ...access } = await accessTo(kernel, model.source, providers)
-  const client = await languageModel(model, {
-    fetch: transport(model, access.credential, access, reach),
+  const { reach, resolve, ...access } = await openAccess(kernel, model.source, providers)
+  const client = await createLanguageModel(model, {
+    fetch: createTransport(model, access.credential, access, reach),
     resolve,
     home: kernel.inspection.home,
   })
   return { model, credential: access.credential, client }
 }
 
-/** Everything that a request to a provider needs besides the request. */
+/** The parts of a request to a provider that all requests share. */
 export interface ProviderAccess {
   credential: Credential
   headers: Record<string, string>
   query: Record<string, string>
-  /** Connections as the entry wants them; knows no credential. */
+  /** Fetches with the network settings of the entry; without a credential. */
   reach: typeof fetch
   resolve: Resolve
 }
-export async function accessTo(
+export async function openAccess(
   kernel: Kernel,
   source: ProviderSource,
   providers: AgentProviders,
 ): Promise<ProviderAccess> {
   const { entry } = source
-  const resolve = resolver(kernel, source, providers)
-  const reach = await networkOf(source, providers.fetch)
+  const resolve = createResolver(kernel, source, providers)
+  const reach = await createFetch(source, providers.fetch)
   const [credential, headers, query] = await Promise.all([
-    credentialOf(
+    resolveCredential(
       source,
       { ...providers, fetch: reach },
       { resolve, workspace: kernel.workspace, home: kernel.inspection.home },
     ),
-    texts(entry.headers, 'headers', resolve),
-    texts(entry.query, 'query', resolve),
+    resolveTexts(entry.headers, 'headers', resolve),
+    resolveTexts(entry.query, 'query', resolve),
   ])
   return { credential, headers, query, reach, resolve }
 }
 
-/** What a sign-in to a provider needs. Throws VT_CONFIG_INVALID for one that wants none. */
-export async function signInOf(kernel: Kernel, name: string, providers: AgentProviders): Promise<SignIn> {
-  const source = providerSources(kernel, providers.env).all.find(({ entry }) => entry.name === name)
+/** Creates the sign-in to a provider. Throws VT_CONFIG_INVALID for a provider without oauth. */
+export async function createSignIn(kernel: Kernel, name: string, providers: AgentProviders): Promise<SignIn> {
+  const source = listProviderSources(kernel, providers.env).all.find(({ entry }) => entry.name === name)
   const { auth, base_url = '' } = source?.entry ?? {}
   if (!source || auth?.type !== 'oauth')
     throw new AgentError(
@@ -68,13 +71,13 @@ export async function signInOf(kernel: Kernel, name: string, providers: AgentPro
     base_url,
     auth,
     home: kernel.inspection.home,
-    providers: { ...providers, fetch: await networkOf(source, providers.fetch) },
+    providers: { ...providers, fetch: await createFetch(source, providers.fetch) },
   }
 }
 
 /** Resolves the values of an entry with the rights of the contribution that declares it. */
-function resolver(kernel: Kernel, { entry, from, options }: ProviderSource, { env }: AgentProviders): Resolve {
-  const adapterContext = { settings: kernel.settings, env, workspace: kernel.workspace, optionsOf: () => options }
+function createResolver(kernel: Kernel, { entry, from, options }: ProviderSource, { env }: AgentProviders): Resolve {
+  const adapterContext = { settings: kernel.settings, env, workspace: kernel.workspace, resolveOptions: () => options }
   return async (value, field) => {
     try {
       const text = await resolveValue(value, {
@@ -92,8 +95,8 @@ function resolver(kernel: Kernel, { entry, from, options }: ProviderSource, { en
   }
 }
 
-/** A text says itself, though it be empty; what a reference leads to must be something. */
-async function texts(
+/** Resolves references; plain texts stay unchanged and may be empty. */
+async function resolveTexts(
   values: Record<string, unknown> = {},
   field: string,
   resolve: Resolve,

@@ -1,89 +1,102 @@
-import { deadline } from '../../../core/system/index.js'
+import { startDeadline } from '../../../core/system/index.js'
 import { toText } from '../../../core/text/index.js'
 import type { Kernel } from '../../../core/contract/index.js'
-import { AgentError, messageOf, readLimited, type AgentProviders } from '../base/index.js'
-import { accessTo } from './connect.js'
-import { keyHeaders, transport } from './transport.js'
+import { AgentError, toErrorMessage, readLimited, type AgentProviders } from '../base/index.js'
+import { openAccess } from './connect.js'
+import { createKeyHeaders, createTransport } from './transport.js'
 import {
   buildModel,
-  firstModels,
+  listFirstModels,
   isReady,
-  keyVariable,
-  knownModels,
-  mostOfOne,
-  providerSources,
+  getKeyVariable,
+  listKnownModels,
+  MAX_MODELS_PER_PROVIDER,
+  listProviderSources,
   type Model,
   type ProviderSource,
 } from '../providers/index.js'
 
-export interface Listed {
+export interface ModelListing {
   models: Model[]
-  /** Providers that could be had with a key, and the variable it goes in. */
+  /** Providers that lack only a key, and the variable of the key. */
   without_key: { name: string; variable: string }[]
-  /** What could not be asked or used, and why. */
+  /** Failures of providers, with the reason. */
   faults: string[]
 }
 
 const patience_ms = 10_000
-// A server of this machine answers at once, or nobody waits for it.
+// A local server answers at once or is skipped.
 const moment_ms = 3000
 const mostBytes = 4 * 1024 * 1024
 
-/** The models that can be asked as things stand; where an entry says `discover`, its server is asked for more. */
-export async function listModels(kernel: Kernel, providers: AgentProviders, signal: AbortSignal): Promise<Listed> {
-  const { all, faults } = providerSources(kernel, providers.env)
+/** Lists the models of all ready providers; entries with `discover` ask their server for more. */
+export async function listModels(
+  kernel: Kernel,
+  providers: AgentProviders,
+  signal: AbortSignal,
+): Promise<ModelListing> {
+  const { all, faults } = listProviderSources(kernel, providers.env)
   const ready = all.filter((source) => isReady(source, providers.env))
   const found = await Promise.all(
     ready.map(async (source) => {
       try {
         return [
-          ...new Set([...knownModels(source), ...(await discoveredModels(kernel, source, providers, signal))]),
+          ...new Set([...listKnownModels(source), ...(await discoverModels(kernel, source, providers, signal))]),
         ].map((name) => buildModel(source, name))
       } catch (error) {
-        // A server of this machine that does not run is no news.
-        if (!source.builtin) faults.push(`${source.entry.name}: ${messageOf(error)}`)
-        return knownModels(source).map((name) => buildModel(source, name))
+        // A local server that is not running is not reported.
+        if (!source.builtin) faults.push(`${source.entry.name}: ${toErrorMessage(error)}`)
+        return listKnownModels(source).map((name) => buildModel(source, name))
       }
     }),
   )
-  return { models: found.flat(), without_key: withoutKey(all, ready), faults }
+  return { models: found.flat(), without_key: listWithoutKey(all, ready), faults }
 }
 
-/** The models to choose from: a few of each provider that has a key, and of each server that answers at once. The user's own come first, servers of this machine that nobody named last. */
-export async function offeredModels(kernel: Kernel, providers: AgentProviders, signal: AbortSignal): Promise<Listed> {
-  const { all, faults } = providerSources(kernel, providers.env)
+/**
+ * Suggests a few models of each provider with a key and of each server that answers at once. The user's own come
+ * first, unconfigured local servers last.
+ */
+export async function suggestModels(
+  kernel: Kernel,
+  providers: AgentProviders,
+  signal: AbortSignal,
+): Promise<ModelListing> {
+  const { all, faults } = listProviderSources(kernel, providers.env)
   const ready = all.filter((source) => isReady(source, providers.env))
   const found = await Promise.all(
     ready.map(async (source) => {
-      const names = firstModels(source)
+      const names = listFirstModels(source)
       if (names.length > 0) return { source, names }
       try {
-        const listed = await discoveredModels(kernel, source, providers, signal, moment_ms)
+        const listed = await discoverModels(kernel, source, providers, signal, moment_ms)
         if (listed.length === 0)
           faults.push(`${source.entry.name}: the server at ${source.entry.base_url} lists no model.`)
         return { source, names: listed }
       } catch (error) {
-        if (!source.builtin) faults.push(`${source.entry.name}: ${messageOf(error)}`)
+        if (!source.builtin) faults.push(`${source.entry.name}: ${toErrorMessage(error)}`)
         return { source, names: [] }
       }
     }),
   )
   const rank = ({ builtin, entry, from }: ProviderSource) =>
-    !builtin ? (from.layer === 'user' ? 0 : 3) : keyVariable(entry) === undefined ? 2 : 1
+    !builtin ? (from.layer === 'user' ? 0 : 3) : getKeyVariable(entry) === undefined ? 2 : 1
   const sorted = found.toSorted((a, b) => rank(a.source) - rank(b.source))
   return {
-    models: sorted.flatMap(({ source, names }) => names.slice(0, mostOfOne).map((name) => buildModel(source, name))),
-    without_key: withoutKey(all, ready),
+    models: sorted.flatMap(({ source, names }) =>
+      names.slice(0, MAX_MODELS_PER_PROVIDER).map((name) => buildModel(source, name)),
+    ),
+    without_key: listWithoutKey(all, ready),
     faults,
   }
 }
 
-const withoutKey = (all: ProviderSource[], ready: ProviderSource[]): Listed['without_key'] =>
+const listWithoutKey = (all: ProviderSource[], ready: ProviderSource[]): ModelListing['without_key'] =>
   all
     .filter((source) => !ready.includes(source))
-    .map(({ entry }) => ({ name: entry.name, variable: keyVariable(entry)! }))
+    .map(({ entry }) => ({ name: entry.name, variable: getKeyVariable(entry)! }))
 
-async function discoveredModels(
+async function discoverModels(
   kernel: Kernel,
   source: ProviderSource,
   providers: AgentProviders,
@@ -92,23 +105,26 @@ async function discoveredModels(
 ): Promise<string[]> {
   const { entry, load } = source
   if (!load && !entry.discover) return []
-  const access = await accessTo(kernel, source, providers)
+  const access = await openAccess(kernel, source, providers)
   if (load)
-    return (await import('./module.js')).moduleModels(source, { resolve: access.resolve, home: kernel.inspection.home })
+    return (await import('./module.js')).listModuleModels(source, {
+      resolve: access.resolve,
+      home: kernel.inspection.home,
+    })
   const model = buildModel(source, '')
-  const ask = transport(model, access.credential, access, access.reach)
-  using limit = deadline(wait_ms, signal)
+  const ask = createTransport(model, access.credential, access, access.reach)
+  using limit = startDeadline(wait_ms, signal)
   const response = await ask(`${entry.base_url!.replace(/\/+$/, '')}/models`, {
-    headers: keyHeaders(model.format),
+    headers: createKeyHeaders(model.format),
     signal: limit.signal,
   })
   if (!response.ok) throw new AgentError('VT_LLM_REQUEST', `the server answers ${response.status} to GET /models.`)
   const text = await readLimited(response, mostBytes)
-  return idsIn(JSON.parse(text))
+  return parseModelIds(JSON.parse(text))
 }
 
-/** Ids as OpenAI and Anthropic (`data`) and Google (`models`, named `models/<id>`) list them. */
-function idsIn(answer: unknown): string[] {
+/** Parses ids in the lists of OpenAI and Anthropic (`data`) and Google (`models`, named `models/<id>`). */
+function parseModelIds(answer: unknown): string[] {
   const { data, models } = (answer ?? {}) as { data?: { id?: unknown }[]; models?: { name?: unknown }[] }
   const ids = Array.isArray(data)
     ? data.map((one) => one?.id)

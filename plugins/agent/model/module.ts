@@ -1,4 +1,4 @@
-import { definedOnly } from '../../../core/shapes/index.js'
+import { omitUndefined } from '../../../core/shapes/index.js'
 import { toText } from '../../../core/text/index.js'
 import type {
   LanguageModelV3,
@@ -7,18 +7,21 @@ import type {
   LanguageModelV3StreamPart,
   LanguageModelV3Usage,
 } from '@ai-sdk/provider'
-import { AgentError, messageOf } from '../base/index.js'
+import { AgentError, toErrorMessage } from '../base/index.js'
 import type { Resolve } from '../auth/index.js'
 import type { Model, ProviderSource } from '../providers/index.js'
 
-/** What a module yields while a model answers; one `finish` or `error` ends it. */
+/** A part of an answer of a module; one `finish` or `error` ends the answer. */
 type Part =
   | { type: 'text' | 'reasoning'; text: string }
   | { type: 'tool_call'; id?: string; name: string; arguments: string | object }
   | { type: 'usage'; input_tokens?: number; output_tokens?: number; cached_input_tokens?: number }
   | { type: 'finish'; reason?: 'stop' | 'tool-calls' | 'length' | 'content-filter' }
   | { type: 'error'; message: string; status?: number; retry_after_ms?: number }
-/** What a module's default export makes of the options of its plugin. Contract: `generate` does not throw after its first part. */
+/**
+ * The result of a module's default export for the options of its plugin. Contract: `generate` does not throw after
+ * its first part.
+ */
 interface ProviderModule {
   models?: () => string[] | Promise<string[]>
   generate?: (
@@ -32,25 +35,25 @@ interface ProviderModule {
 const fault = ({ entry, from }: ProviderSource, why: string) =>
   new AgentError('VT_PROVIDER_MODULE', `The module of the provider '${entry.name}' (${from.file}) ${why}`)
 
-/** The provider that a module makes. Throws VT_PROVIDER_MODULE, VT_PLUGIN_IMPORT. */
+/** Creates the provider of a module. Throws VT_PROVIDER_MODULE, VT_PLUGIN_IMPORT. */
 async function makeProvider(
   source: ProviderSource,
   { resolve, home }: Pick<ClientContext, 'resolve' | 'home'>,
 ): Promise<ProviderModule> {
   const main = await source.load!().catch((error: unknown) =>
-    Promise.reject(fault(source, `cannot be loaded: ${messageOf(error)}`)),
+    Promise.reject(fault(source, `cannot be loaded: ${toErrorMessage(error)}`)),
   )
   const context = { name: source.entry.name, home, secret: (key: string) => resolve({ secret: key }, `secret ${key}`) }
   const provider = await Promise.resolve()
     .then(() => main(source.options, context) as ProviderModule | undefined)
-    .catch((error: unknown) => Promise.reject(fault(source, `fails: ${messageOf(error)}`)))
+    .catch((error: unknown) => Promise.reject(fault(source, `fails: ${toErrorMessage(error)}`)))
   if (typeof provider?.generate !== 'function' && typeof provider?.languageModel !== 'function')
-    throw fault(source, 'makes nothing with generate or languageModel.')
+    throw fault(source, 'returns no generate and no languageModel.')
   return provider
 }
 
-/** The models that a module says it has. */
-export async function moduleModels(
+/** Lists the models of a module. */
+export async function listModuleModels(
   source: ProviderSource,
   context: Pick<ClientContext, 'resolve' | 'home'>,
 ): Promise<string[]> {
@@ -58,21 +61,22 @@ export async function moduleModels(
   return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : []
 }
 
-/** A model of a module as the rest of the agent knows models. Throws VT_PROVIDER_MODULE, VT_PROVIDER_VERSION. */
-export async function moduleModel({ source, name }: Model, context: ClientContext): Promise<LanguageModelV3> {
+/** Creates the model of a module in the form of the AI SDK. Throws VT_PROVIDER_MODULE, VT_PROVIDER_VERSION. */
+export async function createModuleModel({ source, name }: Model, context: ClientContext): Promise<LanguageModelV3> {
   const provider = await makeProvider(source, context)
   if (!provider.generate) {
     const model = provider.languageModel!(name)
     if (model?.specificationVersion === 'v3') return model
     throw new AgentError(
       'VT_PROVIDER_VERSION',
-      `The module of the provider '${source.entry.name}' makes models of version '${toText(model?.specificationVersion)}'; 'v3' (AI SDK 6) is accepted.`,
+      `The module of the provider '${source.entry.name}' makes models of version ` +
+        `'${toText(model?.specificationVersion)}'; 'v3' (AI SDK 6) is accepted.`,
     )
   }
   const stream = (options: LanguageModelV3CallOptions) => {
     const signal = options.abortSignal ?? new AbortController().signal
     const parts = provider.generate!({ ...options, model: name }, { signal, fetch: context.fetch })
-    return ReadableStream.from(adapted(parts))
+    return ReadableStream.from(adaptParts(parts))
   }
   return {
     specificationVersion: 'v3',
@@ -84,7 +88,7 @@ export async function moduleModel({ source, name }: Model, context: ClientContex
   }
 }
 
-async function* adapted(parts: AsyncIterable<Part>): AsyncGenerator<LanguageModelV3StreamPart> {
+async function* adaptParts(parts: AsyncIterable<Part>): AsyncGenerator<LanguageModelV3StreamPart> {
   let usage: LanguageModelV3Usage = {
     inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
     outputTokens: { total: undefined, text: undefined, reasoning: undefined },
@@ -119,7 +123,7 @@ async function* adapted(parts: AsyncIterable<Part>): AsyncGenerator<LanguageMode
     } else if (part.type === 'error') {
       const { message, status, retry_after_ms: wait } = part
       const headers = wait !== undefined && { responseHeaders: { 'retry-after-ms': toText(wait) } }
-      const error = Object.assign(new Error(toText(message)), definedOnly({ statusCode: status }), headers)
+      const error = Object.assign(new Error(toText(message)), omitUndefined({ statusCode: status }), headers)
       yield { type: 'error', error }
       return
     } else if (part.type === 'finish') {
@@ -131,9 +135,9 @@ async function* adapted(parts: AsyncIterable<Part>): AsyncGenerator<LanguageMode
 }
 
 export type Fetch = typeof globalThis.fetch
-/** What a client is made of besides the model. */
+/** The parts of a client in addition to the model. */
 export interface ClientContext {
-  /** Carries credentials, limits and everything else that is ours. */
+  /** Fetches with credentials and limits. */
   fetch: Fetch
   resolve: Resolve
   /** The `.vtcode` folder of the user. */

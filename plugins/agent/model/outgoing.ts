@@ -5,9 +5,9 @@ import type {
   LanguageModelV3ProviderTool,
   SharedV3ProviderOptions,
 } from '@ai-sdk/provider'
-import { definedOnly, type JsonObject, type ToolInfo } from '../../../core/shapes/index.js'
+import { omitUndefined, type JsonObject, type ToolInfo } from '../../../core/shapes/index.js'
 import type { Msg } from '../base/index.js'
-import { promptOf, type ImagesOfRequest } from './prompt.js'
+import { createPrompt, type ImagesOfRequest } from './prompt.js'
 import type { Model } from '../providers/index.js'
 import type { Read } from './stream.js'
 
@@ -19,7 +19,7 @@ export interface ModelRequest {
   without_calls?: true
   /** By digest, the images of the messages as base64, or why one is not here. Absent: none is sent. */
   images?: ImagesOfRequest
-  /** What `system` and `tools` take, each in tokens. */
+  /** Tokens of `system` and of `tools`. */
   weight: { system: number; tools: number }
   /** Absent where neither the model's limit nor its window is known: a server has a default of its own. */
   max_output_tokens?: number
@@ -28,24 +28,24 @@ export interface ModelRequest {
   reasoning_effort?: string
 }
 
-/** Tools with one text as input, under this name: a wire with free text carries it unquoted. */
+/** Tools whose input is one text of this name; formats with free text send it unquoted. */
 const freeform: Record<string, string> = { apply_patch: 'input' }
 
-const carriesFree = ({ format, compat }: Model): boolean =>
+const hasFreeText = ({ format, compat }: Model): boolean =>
   format === 'openai-responses' && compat.custom_tools !== false
-/** Does the wire carry this tool as free text? */
-const isFree = (model: Model, name: string): boolean => carriesFree(model) && Object.hasOwn(freeform, name)
+/** Returns whether the format sends this tool's input as free text. */
+const isFree = (model: Model, name: string): boolean => hasFreeText(model) && Object.hasOwn(freeform, name)
 
 /**
- * The tools as a model reads them, by name: what most calls need, and the way to the rest. What its wire carries as free text is shown
- * there, where models know it.
+ * Creates the tool definitions for a model, sorted by name: the lean tools, and free-text tools if the format has
+ * them.
  */
-export function toolDefinitions(
+export function createToolDefinitions(
   { tools }: { readonly tools: (how?: { lean?: boolean }) => ToolInfo[] },
   model: Model,
 ): LanguageModelV3FunctionTool[] {
   const lean = tools({ lean: true })
-  const free = carriesFree(model)
+  const free = hasFreeText(model)
     ? tools().filter(({ name }) => isFree(model, name) && !lean.some((one) => one.name === name))
     : []
   return [...lean, ...free]
@@ -59,19 +59,19 @@ export function toolDefinitions(
     }))
 }
 
-/** Formats whose results hold images; elsewhere a message of its own does. */
+/** Formats whose results can hold images; other formats need a separate message. */
 const resultsHoldImages: ReadonlySet<Model['format']> = new Set([
   'openai-responses',
   'anthropic-messages',
   'google-generative-ai',
 ])
 
-/** A request for the client library, with the options of its format. */
-export function outgoing(model: Model, request: ModelRequest): Omit<LanguageModelV3CallOptions, 'abortSignal'> {
-  const tools = request.tools.map((tool) => (isFree(model, tool.name) ? free(tool) : tool))
-  const prompt = promptOf(request.system, request.messages, {
+/** Converts a request for the client library, with the options of its format. */
+export function toCallOptions(model: Model, request: ModelRequest): Omit<LanguageModelV3CallOptions, 'abortSignal'> {
+  const tools = request.tools.map((tool) => (isFree(model, tool.name) ? toFreeTool(tool) : tool))
+  const prompt = createPrompt(request.system, request.messages, {
     provider: model.entry.name,
-    inputOf: (name, input) => {
+    formatInput: (name, input) => {
       const text = isFree(model, name) && (input as Record<string, unknown>)[freeform[name]!]
       return typeof text === 'string' ? text : input
     },
@@ -79,28 +79,28 @@ export function outgoing(model: Model, request: ModelRequest): Omit<LanguageMode
     images_in_results: resultsHoldImages.has(model.format),
   })
   return {
-    ...definedOnly({ maxOutputTokens: request.max_output_tokens }),
-    providerOptions: optionsOf(model, request),
-    ...(caches(model) ? marked(prompt, tools) : { prompt, ...(tools.length > 0 && { tools }) }),
-    // On Anthropic's wire the library says it by leaving the tools out.
+    ...omitUndefined({ maxOutputTokens: request.max_output_tokens }),
+    providerOptions: createProviderOptions(model, request),
+    ...(canCache(model) ? markCachePoints(prompt, tools) : { prompt, ...(tools.length > 0 && { tools }) }),
+    // For Anthropic the library expresses this by omitting the tools.
     ...(request.without_calls &&
       tools.length > 0 &&
       model.format !== 'anthropic-messages' && { toolChoice: { type: 'none' } }),
   }
 }
 
-/** Calls of free text as calls like any other. */
-export function incoming(model: Model, read: Read): Read {
+/** Restores free-text calls to calls with JSON arguments. */
+export function restoreCalls(model: Model, read: Read): Read {
   const parts = read.parts.map((part) => {
     if (part.type !== 'raw_call' || !isFree(model, part.name)) return part
-    const text = textIn(part.text)
+    const text = parseText(part.text)
     return text === undefined ? part : { ...part, text: JSON.stringify({ [freeform[part.name]!]: text }) }
   })
   return { ...read, parts }
 }
 
-/** The text in a JSON text. A model may write arguments badly. */
-function textIn(json: string): string | undefined {
+/** Parses a JSON string; returns `undefined` for malformed arguments. */
+function parseText(json: string): string | undefined {
   try {
     const value: unknown = JSON.parse(json)
     return typeof value === 'string' ? value : undefined
@@ -109,14 +109,17 @@ function textIn(json: string): string | undefined {
   }
 }
 
-const free = ({ name, description }: LanguageModelV3FunctionTool): LanguageModelV3ProviderTool => ({
+const toFreeTool = ({ name, description }: LanguageModelV3FunctionTool): LanguageModelV3ProviderTool => ({
   type: 'provider',
   id: 'openai.custom',
   name,
-  args: { name, ...definedOnly({ description }), format: { type: 'text' } },
+  args: { name, ...omitUndefined({ description }), format: { type: 'text' } },
 })
 
-function optionsOf(model: Model, { session_id, reasoning_effort, tools }: ModelRequest): SharedV3ProviderOptions {
+function createProviderOptions(
+  model: Model,
+  { session_id, reasoning_effort, tools }: ModelRequest,
+): SharedV3ProviderOptions {
   const { format, facts, entry } = model
   const effort = facts.supports_reasoning_effort === false ? undefined : reasoning_effort
   const cached = facts.supports_context_caching !== false
@@ -124,33 +127,33 @@ function optionsOf(model: Model, { session_id, reasoning_effort, tools }: ModelR
   if (format === 'openai-responses')
     return {
       openai: {
-        ...responsesOptions(model, effort),
+        ...createResponsesOptions(model, effort),
         ...(cached && { promptCacheKey: session_id }),
         ...(parallel && { parallelToolCalls: false }),
       },
     }
   if (format === 'openai-chat')
     return {
-      [entry.name]: { ...definedOnly({ reasoningEffort: effort }), ...(cached && { prompt_cache_key: session_id }) },
+      [entry.name]: { ...omitUndefined({ reasoningEffort: effort }), ...(cached && { prompt_cache_key: session_id }) },
     }
   if (format === 'anthropic-messages')
     return {
       anthropic: {
-        ...(effort !== undefined && { effort: mapped(model, effort, { minimal: 'low' }) }),
+        ...(effort !== undefined && { effort: mapEffort(model, effort, { minimal: 'low' }) }),
         ...(parallel && { disableParallelToolUse: true }),
       },
     }
   if (format === 'google-generative-ai' && effort !== undefined)
-    return { google: { thinkingConfig: { thinkingLevel: mapped(model, effort) } } }
+    return { google: { thinkingConfig: { thinkingLevel: mapEffort(model, effort) } } }
   return {}
 }
 
-/** The word of the server for an effort; `known` are the words of its format. */
-const mapped = ({ compat }: Model, effort: string, known: Readonly<Record<string, string>> = {}): string =>
+/** Maps an effort to the server's word; `known`: the words of its format. */
+const mapEffort = ({ compat }: Model, effort: string, known: Readonly<Record<string, string>> = {}): string =>
   compat.reasoning_effort_map?.[effort] ?? known[effort] ?? effort
 
-/** Declares a reasoning model that the library does not know by name. Its encrypted reasoning goes back to it. */
-function responsesOptions(model: Model, effort: string | undefined): JsonObject {
+/** Declares a reasoning model that the library does not know by name, and returns its encrypted reasoning to it. */
+function createResponsesOptions(model: Model, effort: string | undefined): JsonObject {
   const { compat, facts, source } = model
   const { store = false, strict_tools: strictJsonSchema = false } = compat
   const reasons = facts.supports_reasoning ?? (effort === undefined ? undefined : true)
@@ -159,17 +162,17 @@ function responsesOptions(model: Model, effort: string | undefined): JsonObject 
     store,
     strictJsonSchema,
     ...(reasons && { forceReasoning: true, ...role }),
-    ...(effort !== undefined && { reasoningEffort: mapped(model, effort) }),
+    ...(effort !== undefined && { reasoningEffort: mapEffort(model, effort) }),
   }
 }
 
-const caches = ({ format, facts }: Model): boolean =>
+const canCache = ({ format, facts }: Model): boolean =>
   format === 'anthropic-messages' && facts.supports_context_caching !== false
 
 const mark = { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } }
 
 /** Marks cache points: the instructions, the tools, and the last two messages of others. */
-function marked(
+function markCachePoints(
   prompt: LanguageModelV3Prompt,
   tools: (LanguageModelV3FunctionTool | LanguageModelV3ProviderTool)[],
 ): Pick<LanguageModelV3CallOptions, 'prompt' | 'tools'> {

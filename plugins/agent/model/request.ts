@@ -1,28 +1,37 @@
 import type { LanguageModelV3 } from '@ai-sdk/provider'
 import { AgentError, type AgentProviders, type Cause, type FinishReason, type Usage } from '../base/index.js'
 import type { Credential } from '../auth/index.js'
-import { causeOf, Cut, ownFault, Stalled } from './failure.js'
-import { incoming, outgoing, type ModelRequest } from './outgoing.js'
+import { toCause, Cut, findOwnFault, Stalled } from './failure.js'
+import { restoreCalls, toCallOptions, type ModelRequest } from './outgoing.js'
 import type { Model } from '../providers/index.js'
 import type { Speech } from './speech.js'
 import { readAnswer, type Follower, type Read } from './stream.js'
 import { withTimeouts } from './timeouts.js'
-import { addUsage, addUsd, costOf, noUsage, reportedCost, sizeOf, tokensOf, usageOf } from './usage.js'
+import {
+  addUsage,
+  addUsd,
+  calculateCost,
+  noUsage,
+  readReportedCost,
+  estimateMessages,
+  estimateTokens,
+  toUsage,
+} from './usage.js'
 
-/** A model with the client that speaks to it. */
+/** A model with its client. */
 export interface ModelConnection {
   model: Model
   client: LanguageModelV3
   credential: Credential
 }
-/** One answer that is whole, and what it took. */
+/** One complete answer with its cost. */
 export interface ModelAnswer {
   parts: Read['parts']
   finish: FinishReason
   usage: Usage
   /** USD of all attempts; a price that the server reports wins. `null` where a price is not known. */
   cost: number | null
-  /** What the server counted of the whole answer that was taken, request and all; absent when it counted nothing. */
+  /** Tokens that the server counted for the accepted answer with its request; absent if it counted nothing. */
   counted?: number
   ttft_ms: number
   duration_ms: number
@@ -30,23 +39,26 @@ export interface ModelAnswer {
 }
 export interface RequestContext {
   providers: AgentProviders
-  speech: Pick<Speech, 'grew' | 'asks' | 'itemOf' | 'end'>
-  /** Asked before each attempt, with what its request takes at least and what the attempts before it came to. Throws where that is too much. */
-  afford?: (input: Usage, lost: number | null, model: Model) => Promise<void>
-  /** Told what attempts came to that led to no answer. */
-  lost?: (cost: Pick<ModelAnswer, 'usage' | 'cost'>) => void
-  /** Told before each wait. */
-  retrying: (retry: { attempt: number; cause: Cause; wait_ms: number }) => Promise<void>
+  speech: Pick<Speech, 'appendText' | 'appendArguments' | 'findItemId' | 'end'>
+  /**
+   * Checks the budget before each attempt, with its minimum usage and the cost of the attempts before it. Throws if
+   * it does not fit.
+   */
+  checkBudget?: (input: Usage, lost: number | null, model: Model) => Promise<void>
+  /** Gets the cost of attempts that led to no answer. */
+  onLost?: (cost: Pick<ModelAnswer, 'usage' | 'cost'>) => void
+  /** Called before each wait. */
+  onRetry: (retry: { attempt: number; cause: Cause; wait_ms: number }) => Promise<void>
 }
 
 const limits = { first_token_ms: 120_000, idle_ms: 90_000, total_ms: 900_000 }
-/** A provider that asks for a longer wait before the next attempt gets none, in milliseconds. */
+/** Longest wait before a retry, in milliseconds; a provider that requests more gets no retry. */
 const longestWait = 300_000
 const nothing: Cause = { code: 'VT_LLM_EMPTY', message: 'The answer is empty.', retry: 'stream', category: 'empty' }
 
 /**
- * Asks a model until an answer is whole. Nothing of a broken answer is kept, so asking again repeats no side effect. Throws an
- * AgentError VT_LLM_* when there is no use in going on, and the reason of `signal` when that aborts.
+ * Asks a model until an answer is complete. Broken answers are dropped, so that a retry repeats no side effect.
+ * Throws an AgentError VT_LLM_* when retries do not help, and the reason of `signal` when that aborts.
  */
 export async function askModel(
   connection: ModelConnection,
@@ -56,9 +68,9 @@ export async function askModel(
 ): Promise<ModelAnswer> {
   const attempts: Attempts = { lost: { usage: noUsage, cost: 0 } }
   try {
-    return await attempted(connection, request, context, attempts, signal)
+    return await askWithRetries(connection, request, context, attempts, signal)
   } catch (error) {
-    if (attempts.lost.usage !== noUsage) context.lost?.(attempts.lost)
+    if (attempts.lost.usage !== noUsage) context.onLost?.(attempts.lost)
     throw error
   }
 }
@@ -67,14 +79,14 @@ interface Attempts {
   lost: Pick<ModelAnswer, 'usage' | 'cost'>
 }
 
-async function attempted(
+async function askWithRetries(
   connection: ModelConnection,
   request: ModelRequest,
   context: RequestContext,
   attempts: Attempts,
   signal: AbortSignal,
 ): Promise<ModelAnswer> {
-  const { providers, speech, retrying, afford } = context
+  const { providers, speech, onRetry, checkBudget } = context
   const { entry } = connection.model
   const began = providers.clock.now()
   const left = { request: 4, stream: 2, ...entry.retries, auth: 1, empty: 2 }
@@ -86,8 +98,8 @@ async function attempted(
     try {
       const left_ms = total_ms - (providers.clock.now() - began)
       if (left_ms < 0) throw new Stalled('total', total_ms)
-      await afford?.({ ...noUsage, input_tokens: sentIn(request) }, attempts.lost.cost, connection.model)
-      const answer = await once(connection, request, { seen, left_ms, total_ms }, { providers, speech }, signal)
+      await checkBudget?.({ ...noUsage, input_tokens: estimateRequest(request) }, attempts.lost.cost, connection.model)
+      const answer = await sendOnce(connection, request, { seen, left_ms, total_ms }, { providers, speech }, signal)
       if (answer.finish === 'content-filter') {
         lose(answer)
         throw new AgentError('VT_LLM_REFUSED', `The model ${connection.model.id} refused to continue.`)
@@ -98,54 +110,54 @@ async function attempted(
         return { ...answer, parts, ...lose(answer), duration_ms: providers.clock.now() - began, attempts: attempt }
       lose(answer)
       if (onlyCalled) {
-        // It was told to make no calls; what it does not see it cannot call.
+        // The model called in spite of the instruction: without tools it cannot.
         request = { ...request, tools: [] }
         continue
       }
-      // Asked again it would think as long again.
+      // A retry would reason as long again.
       if (answer.finish === 'length')
         throw new AgentError(
           'VT_LLM_LENGTH',
-          `The answer of ${connection.model.id} was cut at the limit of its length before it said anything.`,
+          `The answer of ${connection.model.id} reached its length limit before any text.`,
         )
       if (left.empty-- === 0 || providers.retry.next(attempt, nothing, providers.random) === 'stop')
         throw new AgentError('VT_LLM_EMPTY', `The model ${connection.model.id} answered with nothing.`)
-      await retrying({ attempt, cause: nothing, wait_ms: 0 })
+      await onRetry({ attempt, cause: nothing, wait_ms: 0 })
     } catch (error) {
-      const own = ownFault(error)
+      const own = findOwnFault(error)
       if (signal.aborted || own) throw own ?? error
-      const cause = causeOf(error, seen.begun, providers.clock.now())
+      const cause = toCause(error, seen.begun, providers.clock.now())
       await speech.end('discarded')
       if (cause.retry === 'stream') {
         const usage: Usage = {
           ...noUsage,
-          input_tokens: sentIn(request),
-          output_tokens: tokensOf(seen.text),
+          input_tokens: estimateRequest(request),
+          output_tokens: estimateTokens(seen.text),
           estimated: true,
         }
-        lose({ usage, cost: costOf(usage, connection.model.facts.cost) })
+        lose({ usage, cost: calculateCost(usage, connection.model.facts.cost) })
       }
       if (cause.code === 'VT_LLM_REQUEST' && request.without_calls && request.tools.length > 0) {
-        // Some servers know no way to say it; what they remember of the conversation is given up then.
+        // Some servers cannot forbid calls; without tools their cache is lost.
         request = { ...request, tools: [] }
         continue
       }
-      const wait_ms = waitFor(cause, attempt, left, connection, providers)
+      const wait_ms = getWait(cause, attempt, left, connection, providers)
       if (wait_ms === undefined) {
-        const details = { category: cause.category, attempts: attempt, ...retryAt(cause, providers) }
+        const details = { category: cause.category, attempts: attempt, ...formatRetryAt(cause, providers) }
         throw new AgentError(cause.code, cause.message, {
           ...(cause.hint !== undefined && { hint: cause.hint }),
           details,
         })
       }
-      await retrying({ attempt, cause, wait_ms })
+      await onRetry({ attempt, cause, wait_ms })
       await providers.clock.sleep(wait_ms, signal)
     }
   }
 }
 
-/** Milliseconds until the next attempt; `undefined` when there is none. */
-function waitFor(
+/** Returns the milliseconds until the next attempt; `undefined` when there is none. */
+function getWait(
   cause: Cause,
   attempt: number,
   left: Record<'request' | 'stream' | 'auth', number>,
@@ -161,26 +173,26 @@ function waitFor(
 
 const isThought = ({ type }: Read['parts'][number]): boolean => type === 'reasoning'
 
-const retryAt = ({ wait_ms }: Cause, { clock }: AgentProviders) =>
+const formatRetryAt = ({ wait_ms }: Cause, { clock }: AgentProviders) =>
   wait_ms === undefined ? {} : { retry_at: new Date(clock.now() + wait_ms).toISOString() }
 
-/** About how many tokens a request has. */
-const sentIn = ({ weight, tools, messages }: ModelRequest): number =>
-  weight.system + (tools.length > 0 ? weight.tools : 0) + sizeOf(messages)
+/** Estimates the tokens of a request. */
+const estimateRequest = ({ weight, tools, messages }: ModelRequest): number =>
+  weight.system + (tools.length > 0 ? weight.tools : 0) + estimateMessages(messages)
 
 interface Attempt {
-  /** What was received so far, to estimate the cost of an attempt that fails. */
+  /** The received text, to estimate the cost of a failed attempt. */
   seen: { text: string; begun: boolean }
-  /** Of the time that all attempts have together. */
+  /** The rest of the time of all attempts. */
   left_ms: number
   total_ms: number
 }
 
-async function once(
+async function sendOnce(
   connection: ModelConnection,
   request: ModelRequest,
   attempt: Attempt,
-  { providers, speech }: Omit<RequestContext, 'retrying'>,
+  { providers, speech }: Omit<RequestContext, 'onRetry'>,
   outer: AbortSignal,
 ) {
   const { seen, left_ms, total_ms } = attempt
@@ -191,29 +203,30 @@ async function once(
   let ttft_ms: number | undefined
   const read = await withTimeouts(
     outer,
-    { first_ms: first_token_ms, total_ms: left_ms, told_ms: total_ms },
+    { first_ms: first_token_ms, total_ms: left_ms, reported_ms: total_ms },
     async (signal, alive) => {
       const { stream } = await connection.client.doStream({
-        ...outgoing(connection.model, request),
+        ...toCallOptions(connection.model, request),
         abortSignal: signal,
       })
       seen.begun = true
       const follower: Follower = {
-        grew: (...growth) => (signal.aborted ? undefined : speech.grew(...growth)),
-        asks: (...growth) => (signal.aborted || request.without_calls ? undefined : speech.asks(...growth)),
-        itemOf: (id) => speech.itemOf(id),
+        appendText: (...growth) => (signal.aborted ? undefined : speech.appendText(...growth)),
+        appendArguments: (...growth) =>
+          signal.aborted || request.without_calls ? undefined : speech.appendArguments(...growth),
+        findItemId: (id) => speech.findItemId(id),
       }
       const partArrived = () => {
         ttft_ms ??= clock.now() - began
         alive('idle', idle_ms)
       }
-      return incoming(connection.model, await readAnswer(stream, seen, partArrived, follower))
+      return restoreCalls(connection.model, await readAnswer(stream, seen, partArrived, follower))
     },
   )
   if (read.finish === 'tool-calls' && !read.parts.some(({ type }) => type === 'raw_call'))
     throw new Cut('The answer announced calls and contained none.')
-  const usage = usageOf(read.usage, () => sentIn(request), seen.text)
-  const cost = reportedCost(read.usage) ?? costOf(usage, connection.model.facts.cost)
+  const usage = toUsage(read.usage, () => estimateRequest(request), seen.text)
+  const cost = readReportedCost(read.usage) ?? calculateCost(usage, connection.model.facts.cost)
   const counted = usage.input_tokens + usage.output_tokens
   return {
     ...read,

@@ -1,31 +1,33 @@
 import type { ItemStatus, ThreadItem } from '../base/index.js'
-import type { Events, Growth } from '../events/index.js'
+import type { Events, DeltaStream } from '../events/index.js'
 import type { Follower } from './stream.js'
 
-// How much has to be new before an update is worth an event, and how many there may be.
+// Characters between two updates, and the maximum of updates.
 const pace = { text: { units: 1024, updates: 64 }, reasoning: { units: 256, updates: 2 } }
 
 interface OpenItem {
   item: Omit<ThreadItem & { type: 'agent_message' | 'reasoning' }, 'text'>
-  growth: Growth
-  /** How much came since the last event. */
+  growth: DeltaStream
+  /** Characters since the last event. */
   units: number
   updates: number
 }
 
-/** The text of an answer while it grows, as items: each opens with its first text and ends completed, discarded or cancelled. */
+/**
+ * The growing text of an answer as items: each opens with its first text and ends completed, discarded or cancelled.
+ */
 export class Speech implements Follower {
-  /** What was said to the person in the last answer, where that did not become whole. */
+  /** The visible text of the last answer if that is incomplete. */
   unfinished = ''
   private readonly open = new Map<string, OpenItem>()
-  private readonly calls = new Map<string, { item_id: string; growth: Growth }>()
+  private readonly calls = new Map<string, { item_id: string; growth: DeltaStream }>()
 
   constructor(
     private readonly events: Events,
     private readonly newId: () => string,
   ) {}
 
-  grew(id: string, kind: 'text' | 'reasoning', text: string): Promise<void> | undefined {
+  appendText(id: string, kind: 'text' | 'reasoning', text: string): Promise<void> | undefined {
     const known = this.open.get(id)
     if (!known) return this.begin(id, kind, text)
     known.growth.add(text)
@@ -45,15 +47,17 @@ export class Speech implements Follower {
     }
     const growth = this.events.deltas.open({ item_id: item.id, kind })
     this.open.set(id, { item, growth, units: 0, updates: 0 })
-    growth.put(text)
+    growth.buffer(text)
     const started = this.events.start({ ...item, text: growth.text() })
     growth.add('')
     return started
   }
 
-  /** The arguments of a call, which is no item before it is written down. Nobody else needs them before they are whole. */
-  asks(id: string, tool_name: string, text: string): void {
-    if (!this.events.deltas.heard) return
+  /**
+   * Appends to the arguments of a call, for readers of deltas only: the item begins when the call is in the journal.
+   */
+  appendArguments(id: string, tool_name: string, text: string): void {
+    if (!this.events.deltas.hasSinks) return
     let known = this.calls.get(id)
     if (!known) {
       const item_id = this.newId()
@@ -65,8 +69,8 @@ export class Speech implements Follower {
     known.growth.add(text)
   }
 
-  /** The item that a call will be, where something was told of it. */
-  itemOf(id: string): string | undefined {
+  /** Returns the item id of a call whose arguments were shown. */
+  findItemId(id: string): string | undefined {
     return this.calls.get(id)?.item_id
   }
 

@@ -3,14 +3,14 @@ import type { JsonObject } from '../../../core/shapes/index.js'
 import { AgentError, type FinishReason, type MessagePart } from '../base/index.js'
 import { Cut } from './failure.js'
 
-/** One call as the model asked for it: its arguments are text until somebody has read them. */
+/** A requested call; its arguments are unparsed text. */
 export interface RawCall {
   type: 'raw_call'
   tool_call_id: string
   name: string
   text: string
   meta?: JsonObject
-  /** The item of which those who follow were told already. */
+  /** The item id that readers have seen already. */
   item_id?: string
 }
 export interface Read {
@@ -18,21 +18,22 @@ export interface Read {
   finish: FinishReason
   usage: LanguageModelV3Usage
 }
-/** Who follows an answer while it grows, piece by piece. Contract: a promise is awaited, so that a slow reader of events slows the model. */
+/** The reader of a growing answer. Contract: a promise is awaited, so that a slow reader of events slows the model. */
 export interface Follower {
-  grew(id: string, kind: 'text' | 'reasoning', text: string): Promise<void> | undefined
-  asks(id: string, tool_name: string, text: string): void
-  itemOf(id: string): string | undefined
+  appendText(id: string, kind: 'text' | 'reasoning', text: string): Promise<void> | undefined
+  appendArguments(id: string, tool_name: string, text: string): void
+  findItemId(id: string): string | undefined
 }
 
-// Far above what models answer with; each call and each block is written down, reported and answered by itself.
+// Limits far above real answers; each call and block is recorded, reported and answered separately.
 const most = { calls: 512, parts: 8_192 }
 
 const accepted = ['stop', 'tool-calls', 'length', 'content-filter']
 
 /**
- * Reads one answer to its end. It is whole only if exactly one finish with a known reason came and no error; otherwise Cut, with
- * what was received so far left in `seen`. The libraries end a broken stream in different ways: this rule covers all of them.
+ * Reads one answer to its end. It is complete only with exactly one finish of a known reason and no error; otherwise
+ * throws Cut, with the received text in `seen`. This rule covers the different ways in which libraries end a broken
+ * stream.
  */
 export async function readAnswer(
   stream: ReadableStream<LanguageModelV3StreamPart>,
@@ -59,7 +60,7 @@ export async function readAnswer(
         const block = {
           type: part.type === 'text-start' ? ('text' as const) : ('reasoning' as const),
           text: '',
-          ...noted(part.providerMetadata),
+          ...toMeta(part.providerMetadata),
         }
         open.set(part.id, block)
         parts.push(block)
@@ -71,29 +72,29 @@ export async function readAnswer(
         if (!block) break
         block.text += part.delta
         seen.text += part.delta
-        Object.assign(block, noted(part.providerMetadata))
-        const told = follower.grew(part.id, block.type, part.delta)
-        if (told) await told
+        Object.assign(block, toMeta(part.providerMetadata))
+        const reported = follower.appendText(part.id, block.type, part.delta)
+        if (reported) await reported
         break
       }
       case 'tool-input-start':
         asked.set(part.id, part.toolName)
         break
       case 'tool-input-delta':
-        follower.asks(part.id, asked.get(part.id) ?? '', part.delta)
+        follower.appendArguments(part.id, asked.get(part.id) ?? '', part.delta)
         break
       case 'text-end':
       case 'reasoning-end':
-        Object.assign(open.get(part.id) ?? {}, noted(part.providerMetadata))
+        Object.assign(open.get(part.id) ?? {}, toMeta(part.providerMetadata))
         break
       case 'tool-call':
         calls++
         seen.text += part.input
-        parts.push(rawCall(part, follower.itemOf(part.toolCallId)))
+        parts.push(toRawCall(part, follower.findItemId(part.toolCallId)))
         break
       case 'error':
-        fault ??= saidIn(part.error)
-        // What the server says about itself is no broken stream.
+        fault ??= readErrorMessage(part.error)
+        // An error with a status is an answer of the server, not a broken stream.
         if (typeof (part.error as { statusCode?: number } | null)?.statusCode === 'number') throw part.error
         break
       case 'finish':
@@ -118,7 +119,7 @@ export async function readAnswer(
   }
 }
 
-const rawCall = (
+const toRawCall = (
   { toolCallId, toolName, input, providerMetadata }: LanguageModelV3ToolCall,
   item_id: string | undefined,
 ): RawCall => ({
@@ -126,13 +127,13 @@ const rawCall = (
   tool_call_id: toolCallId,
   name: toolName,
   text: input,
-  ...noted(providerMetadata),
+  ...toMeta(providerMetadata),
   ...(item_id !== undefined && { item_id }),
 })
 
-const noted = (metadata: unknown): { meta?: JsonObject } => (metadata ? { meta: metadata as JsonObject } : {})
+const toMeta = (metadata: unknown): { meta?: JsonObject } => (metadata ? { meta: metadata as JsonObject } : {})
 
-function saidIn(error: unknown): string {
+function readErrorMessage(error: unknown): string {
   const { message } = (error ?? {}) as { message?: unknown }
   return typeof message === 'string' ? message : typeof error === 'string' ? error : JSON.stringify(error)
 }

@@ -1,23 +1,23 @@
-import { alarm } from '../base/index.js'
+import { startAlarm } from '../base/index.js'
 import { Stalled } from './failure.js'
 
-/** Says that something came; from then on silence of `ms` ends the work. */
+/** Reports activity; from then on silence of `ms` ends the work. */
 export type Alive = (stage: 'first_token' | 'idle', ms: number) => void
 
-/** Milliseconds that a request may take: until its first sign of life, and in all; an error names `told_ms` as the whole. */
+/** Milliseconds until the first sign of life and for the whole request; errors name `reported_ms` as the whole. */
 export interface RequestTimeouts {
   first_ms: number
   total_ms: number
-  told_ms: number
+  reported_ms: number
 }
 
 /**
- * Runs work that has to show signs of life: without one for the time that was last asked for, or when its whole time is over, its signal
- * aborts and the whole rejects with Stalled. Real time, whatever clock the agent runs on: this is about the wire.
+ * Runs work that has to report activity. Silence for the last requested time, or the end of the total time, aborts
+ * its signal and rejects with Stalled. Uses real time, not the agent's clock: the limits concern the network.
  */
 export async function withTimeouts<T>(
   outer: AbortSignal,
-  { first_ms, total_ms, told_ms }: RequestTimeouts,
+  { first_ms, total_ms, reported_ms }: RequestTimeouts,
   work: (signal: AbortSignal, alive: Alive) => Promise<T>,
 ): Promise<T> {
   const stop = new AbortController()
@@ -25,14 +25,14 @@ export async function withTimeouts<T>(
   let stage: 'first_token' | 'idle' = 'first_token'
   let limit = first_ms
   const fire = () => stop.abort(new Stalled(stage, limit))
-  let timer = alarm(limit, fire)
-  const whole = alarm(total_ms, () => stop.abort(new Stalled('total', told_ms)))
+  let timer = startAlarm(limit, fire)
+  const whole = startAlarm(total_ms, () => stop.abort(new Stalled('total', reported_ms)))
   const alive: Alive = (next, ms) => {
-    if (next === stage && ms === limit) return timer.again()
+    if (next === stage && ms === limit) return timer.restart()
     timer.stop()
     stage = next
     limit = ms
-    timer = alarm(limit, fire)
+    timer = startAlarm(limit, fire)
   }
   let abort: (() => void) | undefined
   const ended = new Promise<never>((_, reject) => {
@@ -41,7 +41,7 @@ export async function withTimeouts<T>(
     else signal.addEventListener('abort', abort, { once: true })
   })
   const result = work(signal, alive)
-  // When the limit wins, what the work says later interests nobody.
+  // After a limit the late result of the work is dropped.
   result.catch(() => {})
   try {
     return await Promise.race([result, ended])

@@ -2,31 +2,31 @@ import { randomUUID } from 'node:crypto'
 import { toText } from '../../../core/text/index.js'
 import { AgentError } from '../base/index.js'
 import type { Credential } from '../auth/index.js'
-import { bounded } from './body.js'
-import { shaped } from './compat.js'
-import { addressFault, type ApiFormat, type Model } from '../providers/index.js'
+import { limitBody } from './limit_body.js'
+import { shapeBody } from './compat.js'
+import { findAddressFault, type ApiFormat, type Model } from '../providers/index.js'
 
 type Fetch = typeof globalThis.fetch
 
-/** Stands for the key in what a client library makes: each puts keys into a header of its own, and never sees the real one. */
-export const stand_in = `key-${randomUUID()}`
+/** Placeholder for the key: client libraries put keys into different headers and never get the real one. */
+export const KEY_PLACEHOLDER = `key-${randomUUID()}`
 
-/** Where a format puts its key, for requests that no library makes. */
-export function keyHeaders(format: ApiFormat): Record<string, string> {
-  if (format === 'anthropic-messages') return { 'x-api-key': stand_in, 'anthropic-version': '2023-06-01' }
-  if (format === 'google-generative-ai') return { 'x-goog-api-key': stand_in }
-  return { authorization: `Bearer ${stand_in}` }
+/** Returns the key headers of a format, for requests without a client library. */
+export function createKeyHeaders(format: ApiFormat): Record<string, string> {
+  if (format === 'anthropic-messages') return { 'x-api-key': KEY_PLACEHOLDER, 'anthropic-version': '2023-06-01' }
+  if (format === 'google-generative-ai') return { 'x-goog-api-key': KEY_PLACEHOLDER }
+  return { authorization: `Bearer ${KEY_PLACEHOLDER}` }
 }
 
-// What another origin may see when a server redirects to it: enough to understand the request, nothing that opens a door.
+// Headers that another origin gets after a redirect: no credentials.
 const harmless = /^(accept|content-type|user-agent|anthropic-(version|beta))$/
 const mostHops = 5
 
 /**
- * What carries requests of one model: adds what the entry says of headers, query and body, and the credential, which goes to the
- * origin of the entry and nowhere else, whatever a redirect says.
+ * Creates the fetch of one model. It adds the headers, query and body of the entry, and the credential, which only
+ * goes to the origin of the entry, even after a redirect.
  */
-export function transport(
+export function createTransport(
   model: Model,
   credential: Credential,
   extra: { headers: Record<string, string>; query: Record<string, string> },
@@ -35,31 +35,32 @@ export function transport(
   return async (input, init = {}) => {
     let url = new URL(input instanceof Request ? input.url : toText(input))
     const home = model.entry.base_url === undefined ? url.origin : new URL(model.entry.base_url).origin
-    const door = await credential.read()
+    const auth = await credential.read()
     const own = new Headers()
     for (const [name, value] of new Headers(init.headers)) {
-      if (!value.includes(stand_in)) own.set(name, value)
-      else if (door.key !== undefined)
-        put(
+      if (!value.includes(KEY_PLACEHOLDER)) own.set(name, value)
+      else if (auth.key !== undefined)
+        setHeader(
           own,
           name,
-          value.replaceAll(stand_in, () => door.key!),
+          value.replaceAll(KEY_PLACEHOLDER, () => auth.key!),
           model,
         )
     }
-    for (const [name, value] of Object.entries({ ...extra.headers, ...door.headers })) put(own, name, value, model)
+    for (const [name, value] of Object.entries({ ...extra.headers, ...auth.headers }))
+      setHeader(own, name, value, model)
     const plain = new Headers([...own].filter(([name]) => harmless.test(name)))
-    const body = typeof init.body === 'string' ? wellFormed(shaped(init.body, model)) : init.body
+    const body = typeof init.body === 'string' ? replaceLoneSurrogates(shapeBody(init.body, model)) : init.body
     let at_home = true
     for (let hops = 0; ; hops++) {
-      // Who was sent away once is not trusted again.
+      // A request that left the origin gets no credential again.
       at_home &&= url.origin === home
       if (at_home)
-        for (const [name, value] of Object.entries({ ...extra.query, ...door.query })) url.searchParams.set(name, value)
+        for (const [name, value] of Object.entries({ ...extra.query, ...auth.query })) url.searchParams.set(name, value)
       const headers = !at_home
         ? plain
-        : door.sign
-          ? await door.sign({ method: init.method ?? 'GET', url, headers: own, body })
+        : auth.sign
+          ? await auth.sign({ method: init.method ?? 'GET', url, headers: own, body })
           : own
       const response = await base(url.href, {
         ...init,
@@ -68,7 +69,7 @@ export function transport(
         redirect: 'manual',
       })
       const to = response.headers.get('location')
-      if (response.status < 301 || response.status > 308 || to === null) return bounded(readable(response, url))
+      if (response.status < 301 || response.status > 308 || to === null) return limitBody(rejectPage(response, url))
       await response.body?.cancel()
       const next = URL.canParse(to, url.href) ? new URL(to, url) : undefined
       const fault =
@@ -76,27 +77,28 @@ export function transport(
           ? 'the target is not a URL.'
           : hops === mostHops
             ? 'too many redirects.'
-            : addressFault(next.href, 'the target')
+            : findAddressFault(next.href, 'the target')
       if (fault) throw new AgentError('VT_LLM_REQUEST', `The model server of '${model.entry.name}' redirects: ${fault}`)
       url = next!
     }
   }
 }
 
-/** Names the header that cannot be sent but not its value, which the platform's own message would show. */
-function put(headers: Headers, name: string, value: string, { entry }: Model): void {
+/** Sets a header; the error names the header but not its value, which the platform's message would show. */
+function setHeader(headers: Headers, name: string, value: string, { entry }: Model): void {
   try {
     headers.set(name, value)
   } catch {
     throw new AgentError(
       'VT_LLM_AUTH',
-      `What the header '${name}' for the provider '${entry.name}' is to hold is nothing that a header can: it has a line break or a character beyond Latin-1.`,
+      `The header '${name}' of the provider '${entry.name}' cannot be sent: its value has a line break ` +
+        'or a character beyond Latin-1.',
     )
   }
 }
 
-/** Throws VT_LLM_REQUEST for a page: whoever answers so is a proxy or a web site, and no model server. */
-function readable(response: Response, { origin }: URL): Response {
+/** Rejects an HTML page: a proxy or a web site answers, not a model server. Throws VT_LLM_REQUEST. */
+function rejectPage(response: Response, { origin }: URL): Response {
   if (!response.ok || !/^text\/html\b/i.test(response.headers.get('content-type') ?? '')) return response
   void response.body?.cancel()
   throw new AgentError('VT_LLM_REQUEST', `${origin} answers with a page, as a web site or a proxy does.`, {
@@ -105,10 +107,10 @@ function readable(response: Response, { origin }: URL): Response {
 }
 
 /**
- * JSON without halves of characters, which a text has that was cut or that a model wrote so: servers refuse the whole conversation for
- * one of them. Whole characters are never escaped here, so every such escape is a half.
+ * Replaces lone surrogates in JSON, which come from cut texts: servers refuse the whole conversation for one. Whole
+ * characters are never escaped here, so every such escape is lone.
  */
-const wellFormed = (json: string): string =>
+const replaceLoneSurrogates = (json: string): string =>
   json.includes('\\ud')
     ? json.replace(/\\(?:ud[89a-f][\da-f]{2}|.)/g, (escape) => (escape.startsWith('\\ud') ? '\ufffd' : escape))
     : json

@@ -1,9 +1,9 @@
 import type { LanguageModelV3 } from '@ai-sdk/provider'
-import { stand_in } from './transport.js'
+import { KEY_PLACEHOLDER } from './transport.js'
 import type { ApiFormat, Model } from '../providers/index.js'
 import type { ClientContext, Fetch } from './module.js'
 
-/** The wire formats, each spoken by a library that is loaded when it is first needed. */
+/** The wire formats, each with a library that is loaded on first use. */
 const wires: Record<
   Exclude<ApiFormat, 'ai-sdk' | 'module'>,
   (model: Model, fetch: Fetch) => Promise<LanguageModelV3>
@@ -14,33 +14,38 @@ const wires: Record<
     return createOpenAICompatible({
       name: entry.name,
       baseURL: entry.base_url!,
-      apiKey: stand_in,
+      apiKey: KEY_PLACEHOLDER,
       fetch,
       includeUsage,
     }).chatModel(name)
   },
   'openai-responses': async ({ entry, name }, fetch) => {
     const { createOpenAI } = await import('@ai-sdk/openai')
-    return createOpenAI({ name: entry.name, baseURL: entry.base_url!, apiKey: stand_in, fetch }).responses(name)
+    return createOpenAI({ name: entry.name, baseURL: entry.base_url!, apiKey: KEY_PLACEHOLDER, fetch }).responses(name)
   },
   'anthropic-messages': async ({ entry, name }, fetch) => {
     const { createAnthropic } = await import('@ai-sdk/anthropic')
-    return createAnthropic({ name: entry.name, baseURL: entry.base_url!, apiKey: stand_in, fetch }).languageModel(name)
+    return createAnthropic({
+      name: entry.name,
+      baseURL: entry.base_url!,
+      apiKey: KEY_PLACEHOLDER,
+      fetch,
+    }).languageModel(name)
   },
   'google-generative-ai': async ({ entry, name }, fetch) => {
     const { createGoogleGenerativeAI } = await import('@ai-sdk/google')
     return createGoogleGenerativeAI({
       name: entry.name,
       baseURL: entry.base_url!,
-      apiKey: stand_in,
+      apiKey: KEY_PLACEHOLDER,
       fetch,
     }).languageModel(name)
   },
 }
 
-/** The client for a model. Throws VT_PROVIDER_PACKAGE, VT_PROVIDER_VERSION, VT_PROVIDER_MODULE. */
-export async function languageModel(model: Model, context: ClientContext): Promise<LanguageModelV3> {
-  if (model.format === 'ai-sdk') return (await import('./packaged.js')).packagedModel(model, context)
-  if (model.format === 'module') return (await import('./module.js')).moduleModel(model, context)
+/** Creates the client of a model. Throws VT_PROVIDER_PACKAGE, VT_PROVIDER_VERSION, VT_PROVIDER_MODULE. */
+export async function createLanguageModel(model: Model, context: ClientContext): Promise<LanguageModelV3> {
+  if (model.format === 'ai-sdk') return (await import('./packaged.js')).createPackagedModel(model, context)
+  if (model.format === 'module') return (await import('./module.js')).createModuleModel(model, context)
   return wires[model.format](model, context.fetch)
 }

@@ -5,9 +5,9 @@ import { authType, type Auth } from '../auth/index.js'
 type Declared = Settings['custom_providers'][number]
 export type ApiFormat = Exclude<NonNullable<Declared['api_format']>, 'auto'> | 'module'
 export type Profile = NonNullable<Declared['profiles']>[string]
-/** Where a server almost speaks its format; the schema of the settings says what each means. */
+/** Deviations of a server from its format; the schema of the settings explains each. */
 export type Compat = NonNullable<Profile['compat']>
-/** What is known of a model; prices are USD for a million tokens. */
+/** Facts about a model; prices are USD for a million tokens. */
 export type ModelFacts = Omit<Profile, 'api_format' | 'display_name' | 'body' | 'compat'>
 /** An entry of `custom_providers`, or of a manifest of kind provider, as the schema has checked it. */
 export interface ProviderEntry extends Omit<Declared, 'api_format' | 'auth' | 'headers' | 'query'> {
@@ -19,17 +19,18 @@ export interface ProviderEntry extends Omit<Declared, 'api_format' | 'auth' | 'h
   query?: Record<string, unknown>
 }
 
-/** Names that settings and plugins cannot take: a key for one of these is not sent elsewhere under its name. */
-export const reserved: ReadonlySet<string> = new Set(
-  'openai anthropic google gemini copilot deepseek meta meta-ai openrouter ollama lmstudio llamacpp moonshot zai minimax huggingface openresponses'.split(
-    ' ',
-  ),
+/** Names that settings and plugins cannot take, so that a key of one of these stays with its provider. */
+export const RESERVED_NAMES: ReadonlySet<string> = new Set(
+  (
+    'openai anthropic google gemini copilot deepseek meta meta-ai openrouter ' +
+    'ollama lmstudio llamacpp moonshot zai minimax huggingface openresponses'
+  ).split(' '),
 )
 const ours = /^(authorization|host|content-length)$/i
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
-/** What the schema cannot say of an entry. */
-export function entryFault(entry: ProviderEntry): string | undefined {
+/** Returns the fault of an entry that the schema cannot detect. */
+export function findEntryFault(entry: ProviderEntry): string | undefined {
   const { api_format, auth } = entry
   const unnamed =
     entry.models !== undefined &&
@@ -43,21 +44,21 @@ export function entryFault(entry: ProviderEntry): string | undefined {
       (name) => entry[name] !== undefined,
     )
     const own = field ?? (auth?.type === 'aws_sigv4' ? 'auth of the type aws_sigv4' : undefined)
-    if (own) return `${own} counts in your own settings only.`
+    if (own) return `${own} is allowed in your own settings only.`
   }
   if (entry.api_key_env !== undefined && auth) return 'api_key_env and auth exclude each other.'
   if (api_format === 'ai-sdk' && !entry.package) return "api_format 'ai-sdk' needs package."
   if (api_format !== 'ai-sdk' && (entry.package || entry.factory || entry.package_options))
     return "package, factory and package_options belong to api_format 'ai-sdk'."
   const header = Object.keys(entry.headers ?? {}).find((name) => ours.test(name))
-  if (header) return `headers cannot set '${header}'; say it under auth.`
-  const wrong = auth && authFault(auth)
+  if (header) return `headers cannot set '${header}'; set it under auth.`
+  const wrong = auth && findAuthFault(auth)
   if (wrong) return wrong
   if (entry.base_url === undefined) return api_format === 'ai-sdk' ? undefined : 'base_url is missing.'
-  return addressFault(entry.base_url)
+  return findAddressFault(entry.base_url)
 }
 
-// What each type of `auth` needs, and may have beside it.
+// The required and the optional fields of each type of `auth`.
 const fields: Record<NonNullable<Auth['type']>, [needs: (keyof Auth)[], may: string[]]> = {
   none: [[], []],
   bearer: [['value'], []],
@@ -72,7 +73,7 @@ const fields: Record<NonNullable<Auth['type']>, [needs: (keyof Auth)[], may: str
   aws_sigv4: [['region'], ['profile', 'service']],
 }
 
-function authFault(auth: Auth): string | undefined {
+function findAuthFault(auth: Auth): string | undefined {
   const type = authType(auth)
   if (!type) return `auth needs a type: ${Object.keys(fields).join(', ')}.`
   const [needs, may] = fields[type]
@@ -86,38 +87,38 @@ function authFault(auth: Auth): string | undefined {
   if ((auth.authorization_url === undefined) === (auth.device === undefined))
     return "auth of the type 'oauth' needs authorization_url or device, one of them."
   return (['authorization_url', 'token_url', 'device'] as const)
-    .map((name) => auth[name] && addressFault(auth[name], `auth.${name}`))
+    .map((name) => auth[name] && findAddressFault(auth[name], `auth.${name}`))
     .find(Boolean)
 }
 
-/** https, or http to this machine; nothing hidden in the address. */
-export function addressFault(address: string, field = 'base_url'): string | undefined {
+/** Returns the fault of an address: only https, or http to this machine, without user name and fragment. */
+export function findAddressFault(address: string, field = 'base_url'): string | undefined {
   if (!URL.canParse(address)) return `${field} '${address}' is not an absolute URL.`
   const { protocol, hostname, username, password, hash } = new URL(address)
-  if (username || password) return `${field} holds a user name; say it under auth.`
+  if (username || password) return `${field} has a user name; set it under auth.`
   if (hash) return `${field} '${address}' has a fragment.`
   if (protocol === 'https:' || (protocol === 'http:' && loopback.test(hostname))) return undefined
   return `${field} '${address}' is neither https nor http to this machine.`
 }
 
-/** Objects merged into each other by key, later ones win. */
-export function merged(...objects: (JsonObject | undefined)[]): JsonObject {
+/** Merges objects by key; later ones win. */
+export function mergeObjects(...objects: (JsonObject | undefined)[]): JsonObject {
   return objects.reduce<JsonObject>((all, one) => {
     const copy = { ...all }
     for (const [key, value] of Object.entries(one ?? {}))
-      copy[key] = isObject(value) && isObject(copy[key]) ? merged(copy[key], value) : value
+      copy[key] = isObject(value) && isObject(copy[key]) ? mergeObjects(copy[key], value) : value
     return copy
   }, {})
 }
-/** An entry with the contribution that declares it: references in its values are resolved with the rights of that contribution. */
+/** An entry with its contribution, whose rights apply when references are resolved. */
 export interface ProviderSource {
   entry: ProviderEntry
   from: Contribution
   options: Readonly<JsonObject>
-  /** One of ours, whose models the snapshot knows. */
+  /** A built-in provider, whose models the snapshot has. */
   builtin: boolean
-  /** Where its settings stand, as in `custom_providers[0]`. */
+  /** The place of its settings, as in `custom_providers[0]`. */
   key: string
-  /** Makes the provider, where a module does. */
+  /** Loads the provider of a module. */
   load?: Provider['load']
 }

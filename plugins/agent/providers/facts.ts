@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { JsonObject } from '../../../core/shapes/index.js'
 import { programFile } from '../../../core/system/index.js'
 import {
-  merged,
+  mergeObjects,
   type ApiFormat,
   type Compat,
   type ModelFacts,
@@ -11,7 +11,7 @@ import {
   type ProviderSource,
 } from './entry.js'
 
-/** One model of one provider, ready to be asked. */
+/** One model of one provider. */
 export interface Model {
   /** `<provider>/<name>`. */
   readonly id: string
@@ -20,7 +20,7 @@ export interface Model {
   readonly source: ProviderSource
   readonly entry: ProviderEntry
   readonly format: ApiFormat
-  /** Each fact with where it comes from, nearest first. */
+  /** Facts, and the source of each. */
   readonly facts: ModelFacts
   readonly sources: Readonly<Record<string, string>>
   readonly compat: Compat
@@ -31,7 +31,7 @@ export interface Model {
 const assumedWindow = 128_000
 const mostOutput = 32_000
 
-// What a server of a format can be taken to do. Few servers that speak openai-chat know prompt_cache_key.
+// Defaults of a format. Few openai-chat servers know prompt_cache_key.
 const defaults: Record<ApiFormat, ModelFacts> = {
   'openai-chat': { supports_tools: true, supports_parallel_tool_calls: true, supports_context_caching: false },
   'openai-responses': { supports_tools: true, supports_parallel_tool_calls: true, supports_context_caching: true },
@@ -45,15 +45,15 @@ const defaults: Record<ApiFormat, ModelFacts> = {
 export function buildModel(source: ProviderSource, name: string): Model {
   const { entry } = source
   const id = `${entry.name}/${name}`
-  const profile = own(entry.profiles, name) ?? {}
-  const listed = Array.isArray(entry.models) ? {} : (own(entry.models, name) ?? {})
+  const profile = getOwn(entry.profiles, name) ?? {}
+  const listed = Array.isArray(entry.models) ? {} : (getOwn(entry.models, name) ?? {})
   const declared = profile.api_format ?? listed.api_format ?? entry.api_format ?? 'auto'
   const format = declared === 'auto' ? 'openai-chat' : declared
   const layers: [string, Profile][] = [
     [`profiles."${name}"`, profile],
     [`models."${name}"`, listed],
     ['entry', entry],
-    [`snapshot of ${snapshot().as_of}`, source.builtin ? (own(snapshot().models, id) ?? {}) : {}],
+    [`snapshot of ${loadSnapshot().as_of}`, source.builtin ? (getOwn(loadSnapshot().models, id) ?? {}) : {}],
     [`default of ${format}`, defaults[format]],
     ['default', { max_output_tokens: mostOutput }],
     ['assumed', { context_window: assumedWindow }],
@@ -65,14 +65,14 @@ export function buildModel(source: ProviderSource, name: string): Model {
     source,
     entry,
     format,
-    ...factsOf(layers),
+    ...mergeFacts(layers),
     compat: { ...entry.compat, ...listed.compat, ...profile.compat },
-    body: merged(entry.body, listed.body, profile.body),
+    body: mergeObjects(entry.body, listed.body, profile.body),
   }
 }
 
 /** Takes each fact from the first layer that has it. */
-function factsOf(layers: readonly [from: string, Profile][]): Pick<Model, 'facts' | 'sources'> {
+function mergeFacts(layers: readonly [from: string, Profile][]): Pick<Model, 'facts' | 'sources'> {
   const facts: ModelFacts = {}
   const sources: Record<string, string> = {}
   for (const [from, layer] of layers) {
@@ -87,22 +87,22 @@ function factsOf(layers: readonly [from: string, Profile][]): Pick<Model, 'facts
 
 const factKey = /^(context_window|max_output_tokens|cost|supports_\w+)$/
 
-/** Where the settings say how much a model holds. */
-export const windowKey = ({ name, source: { key, builtin, from } }: Model): string =>
+/** Returns the place of the context window in the settings. */
+export const formatWindowKey = ({ name, source: { key, builtin, from } }: Model): string =>
   `${key}.profiles.${JSON.stringify(name)}.context_window in ${builtin ? 'your settings' : from.file}`
 
 interface Snapshot {
   as_of: string
-  /** Where its facts come from. */
+  /** The origin of the facts. */
   source: string
-  /** The models of a provider to choose from; the first is the default. */
+  /** The suggested models of a provider; the first is the default. */
   first: Record<string, string[]>
   models: Record<string, ModelFacts>
 }
 let read: Snapshot | undefined
-/** The models of built-in providers when the program was built. */
-export const snapshot = (): Snapshot =>
+/** Loads the models of built-in providers at build time. */
+export const loadSnapshot = (): Snapshot =>
   (read ??= JSON.parse(readFileSync(programFile('manifests/provider/_models.json'), 'utf8')) as Snapshot)
 
-const own = <T>(map: Record<string, T> | undefined, key: string): T | undefined =>
+const getOwn = <T>(map: Record<string, T> | undefined, key: string): T | undefined =>
   map && Object.hasOwn(map, key) ? map[key] : undefined

@@ -1,16 +1,16 @@
-export { addressFault, type ApiFormat, merged, type ModelFacts, type ProviderSource } from './entry.js'
-export { buildModel, type Model, windowKey } from './facts.js'
-export { networkOf } from './network.js'
+export { findAddressFault, type ApiFormat, mergeObjects, type ModelFacts, type ProviderSource } from './entry.js'
+export { buildModel, type Model, formatWindowKey } from './facts.js'
+export { createFetch } from './entry_fetch.js'
 export {
   findModel,
-  firstModels,
+  listFirstModels,
   isReady,
-  keyVariable,
-  knownModels,
-  modelChoices,
-  mostOfOne,
-  providerShown,
-  providerSources,
-  providerVariables,
-  uncountedModels,
+  getKeyVariable,
+  listKnownModels,
+  listModelChoices,
+  MAX_MODELS_PER_PROVIDER,
+  describeProvider,
+  listProviderSources,
+  listProviderVariables,
+  listIgnoredModels,
 } from './provider.js'

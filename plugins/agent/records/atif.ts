@@ -1,4 +1,4 @@
-import { definedOnly, type JsonObject } from '../../../core/shapes/index.js'
+import { omitUndefined, type JsonObject } from '../../../core/shapes/index.js'
 import {
   toArguments,
   RunReducer,
@@ -11,20 +11,20 @@ import {
   type StepRecord,
 } from '../runs/index.js'
 
-/** What lies beside a log. */
+/** The files of a log. */
 export interface RecordFiles {
-  /** A file of the session's folder by its path in it, such as `prompts/<sha256>`; `undefined` where it is gone. */
+  /** Reads a file of the session folder by its path, such as `prompts/<sha256>`; `undefined` if it is missing. */
   read(path: string): Promise<string | undefined>
-  /** The log of a sub-agent by its thread, and what lies beside that; `undefined` where it is not known. */
+  /** Returns the log and files of a sub-agent by its thread; `undefined` if unknown. */
   child?(thread_id: string): { events: AsyncIterable<LoggedEvent>; files: RecordFiles } | undefined
 }
 const deepest = 8
 
 /**
- * A log as an ATIF-v1.7 trajectory, one JSON document in pieces: as much of it is in memory as one step needs. Source of the format: Harbor's
- * RFC 0001. Calls have the ids of the thread, which are unique; what the format has no key for stands in `extra`.
+ * Exports a log as an ATIF-v1.7 trajectory, one JSON document in pieces; memory holds one step. Source of the format:
+ * Harbor's RFC 0001. Calls have the unique ids of the thread; data without a key of the format goes to `extra`.
  */
-export async function* atifOf(
+export async function* exportAtif(
   events: AsyncIterable<LoggedEvent>,
   files: RecordFiles,
   depth = 0,
@@ -33,53 +33,57 @@ export async function* atifOf(
   const steps = new AtifSteps(files)
   const children = new Set<string>()
   let begun = false
-  // What a person asked comes before the first segment, whose tools stand in the head.
+  // The first question precedes the first segment, whose tools belong into the head.
   let early: string[] = []
-  const told = async (pieces: readonly RunPiece[], last = false): Promise<string> => {
+  const render = async (pieces: readonly RunPiece[], last = false): Promise<string> => {
     let text = ''
     for (const piece of pieces) {
       if (piece.kind === 'child') children.add(piece.thread_id)
-      const step = await steps.of(piece)
+      const step = await steps.toStep(piece)
       if (!step) continue
       if (begun) text += `,\n${JSON.stringify(step)}`
       else early.push(JSON.stringify(step))
-      if (!begun && (piece.kind === 'segment' || piece.kind === 'step')) text += await opened()
+      if (!begun && (piece.kind === 'segment' || piece.kind === 'step')) text += await renderHead()
     }
-    return last && !begun ? text + (await opened()) : text
+    return last && !begun ? text + (await renderHead()) : text
   }
-  const opened = async (): Promise<string> => {
+  const renderHead = async (): Promise<string> => {
     begun = true
-    const text = `${await headOf(reducer, steps, files)}${early.join(',\n')}`
+    const text = `${await formatHead(reducer, steps, files)}${early.join(',\n')}`
     early = []
     return text
   }
   for await (const event of events) {
-    const text = await told(reducer.add(event))
+    const text = await render(reducer.add(event))
     if (text !== '') yield text
   }
-  yield await told(reducer.end(), true)
-  yield `],\n"final_metrics":${JSON.stringify(metricsOf(reducer, steps.count))}`
-  yield* subagents(children, files, depth)
-  yield `,\n"extra":${JSON.stringify(outcomeOfRun(reducer))}}\n`
+  yield await render(reducer.end(), true)
+  yield `],\n"final_metrics":${JSON.stringify(toMetrics(reducer, steps.count))}`
+  yield* exportSubagents(children, files, depth)
+  yield `,\n"extra":${JSON.stringify(toOutcome(reducer))}}\n`
 }
 
-/** Children as trajectories of their own; missing ones are left out. */
-async function* subagents(threads: ReadonlySet<string>, files: RecordFiles, depth: number): AsyncGenerator<string> {
+/** Exports children as trajectories of their own; missing ones are omitted. */
+async function* exportSubagents(
+  threads: ReadonlySet<string>,
+  files: RecordFiles,
+  depth: number,
+): AsyncGenerator<string> {
   let first = true
   for (const thread of depth < deepest ? threads : []) {
     const child = files.child?.(thread)
     if (!child) continue
     yield first ? ',\n"subagent_trajectories":[' : ',\n'
     first = false
-    yield* atifOf(child.events, child.files, depth + 1)
+    yield* exportAtif(child.events, child.files, depth + 1)
   }
   if (!first) yield ']'
 }
 
-/** The beginning of the document, when the first segment is known. */
-async function headOf({ head }: RunReducer, steps: AtifSteps, files: RecordFiles): Promise<string> {
+/** Formats the beginning of the document. */
+async function formatHead({ head }: RunReducer, steps: AtifSteps, files: RecordFiles): Promise<string> {
   const { session_id, thread_id, model, mode, version } = head
-  const tools = steps.catalog === undefined ? undefined : listIn(await files.read(steps.catalog))
+  const tools = steps.catalog === undefined ? undefined : parseTools(await files.read(steps.catalog))
   const agent = {
     name: 'vtcode',
     version: version || 'unknown',
@@ -87,10 +91,14 @@ async function headOf({ head }: RunReducer, steps: AtifSteps, files: RecordFiles
     ...(tools && { tool_definitions: tools }),
     extra: { mode, ...(model.includes('/') && { provider: model.split('/')[0] }) },
   }
-  return `{"schema_version":"ATIF-v1.7",\n"session_id":${JSON.stringify(session_id || 'unknown')},\n"trajectory_id":${JSON.stringify(thread_id || 'unknown')},\n"agent":${JSON.stringify(agent)},\n"steps":[\n`
+  return (
+    `{"schema_version":"ATIF-v1.7",\n"session_id":${JSON.stringify(session_id || 'unknown')},` +
+    `\n"trajectory_id":${JSON.stringify(thread_id || 'unknown')},\n"agent":${JSON.stringify(agent)},` +
+    '\n"steps":[\n'
+  )
 }
 
-function listIn(text: string | undefined): JsonObject[] | undefined {
+function parseTools(text: string | undefined): JsonObject[] | undefined {
   try {
     const list: unknown = JSON.parse(text ?? '')
     return Array.isArray(list) && list.every((one) => typeof one === 'object' && one !== null)
@@ -101,7 +109,7 @@ function listIn(text: string | undefined): JsonObject[] | undefined {
   }
 }
 
-const metricsOf = ({ totals: { usage, cost_usd } }: RunReducer, total_steps: number): JsonObject => ({
+const toMetrics = ({ totals: { usage, cost_usd } }: RunReducer, total_steps: number): JsonObject => ({
   total_prompt_tokens: usage.input_tokens,
   total_completion_tokens: usage.output_tokens,
   total_cached_tokens: usage.cached_input_tokens,
@@ -109,24 +117,24 @@ const metricsOf = ({ totals: { usage, cost_usd } }: RunReducer, total_steps: num
   total_steps,
 })
 
-const outcomeOfRun = ({ totals: { end, unknown_events }, head }: RunReducer): JsonObject => ({
+const toOutcome = ({ totals: { end, unknown_events }, head }: RunReducer): JsonObject => ({
   schema: 'vtcode-events/1.0.0',
   ...(end && { outcome_code: end.outcome_code, verified: end.verified }),
-  ...definedOnly({ parent_thread_id: head.parent_thread_id }),
+  ...omitUndefined({ parent_thread_id: head.parent_thread_id }),
   ...(unknown_events > 0 && { unknown_events }),
 })
 
 /** Steps of the format, numbered without a gap, with times that never go back. */
 class AtifSteps {
   count = 0
-  /** Where the tools of the first segment lie. */
+  /** The path of the tools of the first segment. */
   catalog: string | undefined
   private turn = 0
   private last = ''
 
   constructor(private readonly files: RecordFiles) {}
 
-  async of(piece: RunPiece): Promise<JsonObject | undefined> {
+  async toStep(piece: RunPiece): Promise<JsonObject | undefined> {
     switch (piece.kind) {
       case 'turn_start':
         this.turn = piece.turn.number
@@ -138,30 +146,30 @@ class AtifSteps {
       case 'segment':
         return this.segment(piece)
       case 'message':
-        return this.made(piece.at, 'user', piece.text, { extra: { origin: piece.origin, turn: this.turn } })
+        return this.createStep(piece.at, 'user', piece.text, { extra: { origin: piece.origin, turn: this.turn } })
       case 'step':
         return this.step(piece)
       case 'own_call':
-        return this.made(piece.at, 'system', `The harness ran ${piece.call.command ?? piece.call.tool}.`, {
-          observation: { results: [resultOf(piece.call, false)] },
+        return this.createStep(piece.at, 'system', `The harness ran ${piece.call.command ?? piece.call.tool}.`, {
+          observation: { results: [toAtifResult(piece.call, false)] },
           llm_call_count: 0,
         })
       case 'boundary':
-        return this.made(piece.at, 'system', boundaryText(piece), {
-          extra: { context_management: contextChange(piece) },
+        return this.createStep(piece.at, 'system', formatBoundary(piece), {
+          extra: { context_management: toContextChange(piece) },
         })
       case 'child': {
         const known = this.files.child?.(piece.thread_id) !== undefined
         const reference = known ? { subagent_trajectory_ref: [{ trajectory_id: piece.thread_id }] } : {}
         const result = { content: piece.summary ?? piece.status, ...reference }
-        return this.made(piece.at, 'system', `The sub-agent ${piece.name} is ${piece.status}.`, {
+        return this.createStep(piece.at, 'system', `The sub-agent ${piece.name} is ${piece.status}.`, {
           observation: { results: [result] },
           extra: { child_thread_id: piece.thread_id },
         })
       }
       case 'note':
-        return this.made(piece.at, 'system', noteText(piece), {
-          extra: { event: piece.name, ...definedOnly({ data: piece.data }) },
+        return this.createStep(piece.at, 'system', formatNote(piece), {
+          extra: { event: piece.name, ...omitUndefined({ data: piece.data }) },
         })
     }
   }
@@ -176,7 +184,7 @@ class AtifSteps {
   }: SegmentEntry): Promise<JsonObject> {
     this.catalog ??= catalog_path
     const prompt = await this.files.read(prompt_path)
-    return this.made(at, 'system', prompt ?? `The system prompt of ${segment_id} is in ${prompt_path}.`, {
+    return this.createStep(at, 'system', prompt ?? `The system prompt of ${segment_id} is in ${prompt_path}.`, {
       extra: { segment_id, catalog_hash, reason },
     })
   }
@@ -184,12 +192,12 @@ class AtifSteps {
   private step(step: StepRecord): JsonObject {
     const { calls, texts, usage, ttft_ms, duration_ms, attempts } = step
     const kept = texts.filter(({ status }) => status !== 'discarded')
-    const joined = (...types: string[]) =>
+    const joinTexts = (...types: string[]) =>
       kept
         .filter(({ type }) => types.includes(type))
         .map(({ text }) => text)
         .join('\n\n')
-    const reasoning = joined('reasoning')
+    const reasoning = joinTexts('reasoning')
     const metrics = {
       prompt_tokens: usage.input_tokens,
       completion_tokens: usage.output_tokens,
@@ -200,24 +208,24 @@ class AtifSteps {
         ttft_ms,
         duration_ms,
         attempts,
-        ...definedOnly({ reasoning_tokens: usage.reasoning_tokens }),
+        ...omitUndefined({ reasoning_tokens: usage.reasoning_tokens }),
         ...(usage.estimated && { estimated: true }),
       },
     }
     const failed = calls.filter(({ is_error }) => is_error).map(({ call_id }) => call_id)
     const discarded = texts.length - kept.length
-    return this.made(step.started_at, 'agent', joined('text', 'plan'), {
+    return this.createStep(step.started_at, 'agent', joinTexts('text', 'plan'), {
       ...(step.model && { model_name: step.model }),
       ...(reasoning && { reasoning_content: reasoning }),
       ...(calls.length > 0 && {
-        tool_calls: calls.map(callOfAtif),
-        observation: { results: calls.map((call) => resultOf(call, true)) },
+        tool_calls: calls.map(toAtifCall),
+        observation: { results: calls.map((call) => toAtifResult(call, true)) },
       }),
       ...(step.status === 'completed' && { metrics }),
       llm_call_count: attempts,
       extra: {
         turn: this.turn,
-        ...definedOnly({ purpose: step.purpose }),
+        ...omitUndefined({ purpose: step.purpose }),
         ...(failed.length > 0 && { error_call_ids: failed }),
         ...(discarded > 0 && { discarded_texts: discarded }),
         ...(step.status === 'cut' && { cut: true }),
@@ -225,27 +233,27 @@ class AtifSteps {
     })
   }
 
-  private made(at: string, source: 'system' | 'user' | 'agent', message: string, more: JsonObject): JsonObject {
+  private createStep(at: string, source: 'system' | 'user' | 'agent', message: string, more: JsonObject): JsonObject {
     this.count += 1
     if (at > this.last) this.last = at
     return { step_id: this.count, timestamp: this.last, source, message, ...more }
   }
 }
 
-const callOfAtif = (call: TracedCall): JsonObject => ({
+const toAtifCall = (call: TracedCall): JsonObject => ({
   tool_call_id: call.call_id,
   function_name: call.tool,
   arguments: toArguments(call),
   extra: {
     effects: [...call.effects],
-    ...definedOnly({ executor: call.executor }),
+    ...omitUndefined({ executor: call.executor }),
     ...(call.outcome && { outcome: call.outcome }),
   },
 })
 
-function resultOf(call: TracedCall, asked: boolean): JsonObject {
+function toAtifResult(call: TracedCall, asked: boolean): JsonObject {
   const { call_id, output, error_code, duration_ms, exit_code, spool_path } = call
-  const extra = { duration_ms, ...definedOnly({ error_code, exit_code, spool_path }) }
+  const extra = { duration_ms, ...omitUndefined({ error_code, exit_code, spool_path }) }
   return {
     ...(asked && { source_call_id: call_id }),
     content: output ?? 'The call was interrupted; it has no result.',
@@ -253,17 +261,18 @@ function resultOf(call: TracedCall, asked: boolean): JsonObject {
   }
 }
 
-/** One sentence about what left the context. */
-export const boundaryText = ({ what, trigger, tokens_before, tokens_after }: BoundaryEntry): string =>
-  what === 'reset'
-    ? `The conversation began anew (${trigger}).`
-    : `The conversation was compacted (${trigger})${tokens_before === undefined ? '' : `: ${tokens_before} tokens became ${tokens_after ?? 0}`}.`
+/** Formats one sentence about a compaction or reset. */
+export function formatBoundary({ what, trigger, tokens_before, tokens_after }: BoundaryEntry): string {
+  if (what === 'reset') return `The conversation was restarted (${trigger}).`
+  const tokens = tokens_before === undefined ? '' : `: ${tokens_before} tokens became ${tokens_after ?? 0}`
+  return `The conversation was compacted (${trigger})${tokens}.`
+}
 
-const contextChange = ({ what, trigger, tokens_before, tokens_after }: BoundaryEntry): JsonObject => ({
+const toContextChange = ({ what, trigger, tokens_before, tokens_after }: BoundaryEntry): JsonObject => ({
   type: what,
   boundary: 'replace',
   trigger,
-  ...definedOnly({ tokens_before, tokens_after }),
+  ...omitUndefined({ tokens_before, tokens_after }),
 })
 
-const noteText = ({ name, text }: NoteEntry): string => (text === '' ? name.replaceAll('_', ' ') : text)
+const formatNote = ({ name, text }: NoteEntry): string => (text === '' ? name.replaceAll('_', ' ') : text)

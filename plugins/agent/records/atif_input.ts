@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../../core/shapes/index.js'
 import { AgentError } from '../base/index.js'
 import type { LoggedEvent } from '../runs/index.js'
 
-/** A trajectory that somebody wrote, as far as it is one: every field may be missing. */
+/** A trajectory of any program: every field may be missing. */
 interface Trajectory {
   session_id?: unknown
   trajectory_id?: unknown
@@ -56,19 +56,19 @@ function text(value: unknown): string {
 const count = (value: unknown): number =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : 0
 
-/** Whether a document says that it is an ATIF trajectory, of whichever version. */
+/** Returns whether a document is an ATIF trajectory of any version. */
 export const isAtif = (document: unknown): boolean =>
   isObject(document) && typeof document['schema_version'] === 'string' && document['schema_version'].startsWith('ATIF-')
 
 /**
- * The events that an ATIF trajectory stands for, of ours or of another program: what the format does not say, such as which turn a step belongs
- * to, is taken from its order. Times within a step come from the durations that it gives. Throws VT_EXPORT_INVALID, which says where.
+ * Converts an ATIF trajectory of any program to events. Missing data, such as the turn of a step, follows from the
+ * order; times within a step come from its durations. Throws VT_EXPORT_INVALID with the place.
  */
-export function* eventsOfAtif(document: unknown): Generator<LoggedEvent> {
-  yield* new AtifEvents(checked(document)).all()
+export function* readAtifEvents(document: unknown): Generator<LoggedEvent> {
+  yield* new AtifEvents(checkTrajectory(document)).all()
 }
 
-function checked(document: unknown): Trajectory {
+function checkTrajectory(document: unknown): Trajectory {
   const wrong = (where: string, what: string) =>
     new AgentError('VT_EXPORT_INVALID', `The document is no ATIF trajectory: ${where} ${what}.`)
   if (!isAtif(document)) throw wrong('schema_version', 'does not begin with ATIF-')
@@ -98,7 +98,7 @@ class AtifEvents {
   private seq = 0
   private clock = 0
   private turn = 0
-  private said: unknown
+  private givenTurn: unknown
   private begun = false
   private items = 0
   private steps = 0
@@ -121,7 +121,7 @@ class AtifEvents {
     })
     for (const step of steps) {
       this.clock = Math.max(this.clock, Date.parse(text(step.timestamp)) || 0)
-      if (this.opensTurn(step)) yield* this.opened(step.extra?.turn)
+      if (this.opensTurn(step)) yield* this.openTurn(step.extra?.turn)
       if (step.source !== 'system') this.begun = true
       if (step.source === 'agent') yield* this.agentStep(step)
       else if (step.source === 'system') yield* this.systemStep(step)
@@ -159,17 +159,17 @@ class AtifEvents {
   }
   private turnEnd = (): LoggedEvent => this.event({ type: 'turn.completed', usage: undefined })
 
-  /** A text of the system before the first question belongs to the turn of that question. */
+  /** A system text before the first question belongs to its turn. */
   private opensTurn({ source, extra }: AtifStep): boolean {
     const given = extra?.turn
     if (this.turn === 0) return true
-    return given === undefined ? source === 'user' && this.begun : count(given) > 0 && given !== this.said
+    return given === undefined ? source === 'user' && this.begun : count(given) > 0 && given !== this.givenTurn
   }
 
-  private *opened(given: unknown): Generator<LoggedEvent> {
+  private *openTurn(given: unknown): Generator<LoggedEvent> {
     if (this.turn > 0) yield this.turnEnd()
     this.turn += 1
-    this.said = given
+    this.givenTurn = given
     yield this.event({ type: 'turn.started', turn_number: this.turn })
   }
 
@@ -291,7 +291,7 @@ class AtifEvents {
         {
           call_id: `h${this.seq}`,
           tool_name: 'harness',
-          arguments: { said: text(message) },
+          arguments: { message: text(message) },
           effects: [],
           origin: 'harness',
         },

@@ -1,9 +1,9 @@
 import type { AgentSettings, EventSink } from '../base/index.js'
-import { atifOf, type RecordFiles } from './atif.js'
+import { exportAtif, type RecordFiles } from './atif.js'
 import { readEvents } from '../runs/index.js'
-import { openResponsesOf } from './open_responses.js'
+import { exportOpenResponses } from './open_responses.js'
 
-/** A session that is under way: its log, what lies beside it, and a way to put files there. */
+/** An active session: its log and files, and a writer for new files. */
 export interface DerivedPlace {
   bytes(): AsyncIterable<Uint8Array>
   files: RecordFiles
@@ -11,8 +11,8 @@ export interface DerivedPlace {
 }
 
 /**
- * Writes, whenever a run ends, what the settings ask for: `derived/atif-trajectory.json`, `derived/open-responses.jsonl`. They are made from
- * the log, so they are what `vtcode export` makes of it, byte for byte.
+ * Writes the files of the settings at the end of each run: `derived/atif-trajectory.json`,
+ * `derived/open-responses.jsonl`. They come from the log and equal the output of `vtcode export` byte for byte.
  */
 export const deriveRecords =
   (
@@ -22,12 +22,13 @@ export const deriveRecords =
   async (event) => {
     if (event.type !== 'thread.completed') return
     const events = () => readEvents(bytes(), { damaged: 0, torn: false })
-    if (telemetry.atif_enabled) await write('derived/atif-trajectory.json', await joined(atifOf(events(), files)))
+    if (telemetry.atif_enabled)
+      await write('derived/atif-trajectory.json', await joinPieces(exportAtif(events(), files)))
     if (agent.open_responses.enabled)
-      await write('derived/open-responses.jsonl', await joined(openResponsesOf(events())))
+      await write('derived/open-responses.jsonl', await joinPieces(exportOpenResponses(events())))
   }
 
-async function joined(pieces: AsyncIterable<string>): Promise<string> {
+async function joinPieces(pieces: AsyncIterable<string>): Promise<string> {
   const all: string[] = []
   for await (const piece of pieces) all.push(piece)
   return all.join('')

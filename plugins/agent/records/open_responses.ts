@@ -11,26 +11,27 @@ import {
 } from '../runs/index.js'
 
 /**
- * A log as streamed responses of Open Responses 2026-04-24, an event a line: one response for each step, linked by `previous_response_id`.
- * What the standard carries in requests (messages of people, results of calls) stands as `vtcode:input_item` at the head of the response it
- * feeds; what it has no word for is of a type `vtcode:…`. `sequence_number` counts from 0 in each response, events between two count on.
+ * Exports a log as streamed responses of Open Responses 2026-04-24, an event a line: one response for each step,
+ * linked by `previous_response_id`. Parts of requests (messages of people, results of calls) become
+ * `vtcode:input_item` at the head of their response; data without a standard type gets `vtcode:…`. `sequence_number`
+ * starts at 0 in each response and continues between two.
  */
-export async function* openResponsesOf(events: AsyncIterable<LoggedEvent>): AsyncGenerator<string> {
+export async function* exportOpenResponses(events: AsyncIterable<LoggedEvent>): AsyncGenerator<string> {
   const reducer = new RunReducer()
   const stream = new ResponseStream(reducer)
-  for await (const event of events) for (const piece of reducer.add(event)) yield* stream.of(piece)
-  for (const piece of reducer.end()) yield* stream.of(piece)
+  for await (const event of events) for (const piece of reducer.add(event)) yield* stream.renderPiece(piece)
+  for (const piece of reducer.end()) yield* stream.renderPiece(piece)
 }
 
 class ResponseStream {
   private sequence = 0
   private previous: string | null = null
-  /** What the next response is fed with. */
+  /** Input items of the next response. */
   private input: JsonObject[] = []
 
   constructor(private readonly reducer: RunReducer) {}
 
-  *of(piece: RunPiece): Generator<string> {
+  *renderPiece(piece: RunPiece): Generator<string> {
     switch (piece.kind) {
       case 'message':
         this.input.push({
@@ -44,7 +45,7 @@ class ResponseStream {
       case 'step':
         return yield* this.response(piece)
       case 'own_call':
-        return yield this.line('vtcode:command_execution', { item: ownItem(piece.call) })
+        return yield this.line('vtcode:command_execution', { item: toOwnItem(piece.call) })
       case 'boundary': {
         const { kind: _, what, ...about } = piece
         return yield this.line(what === 'reset' ? 'vtcode:context_reset' : 'vtcode:compact_boundary', about)
@@ -66,7 +67,7 @@ class ResponseStream {
         })
       }
       case 'run_end':
-        return yield this.line('vtcode:thread_completed', endOf(piece.end))
+        return yield this.line('vtcode:thread_completed', toEnd(piece.end))
     }
   }
 
@@ -76,23 +77,24 @@ class ResponseStream {
 
   private *response(step: StepRecord): Generator<string> {
     const id = `resp_${this.reducer.head.thread_id}_${step.position}`
-    const base = responseOf(step, id, this.previous)
+    const base = createResponse(step, id, this.previous)
     this.sequence = 0
     yield this.line('response.created', { response: base })
     yield this.line('response.in_progress', { response: base })
     for (const item of this.input) yield this.line('vtcode:input_item', { item })
-    this.input = step.calls.map(outputItem)
+    this.input = step.calls.map(toOutputItem)
     const output: JsonObject[] = []
     for (const text of step.texts) if (text.status !== 'discarded') yield* this.text(text, output)
     for (const call of step.calls) yield* this.toolCall(call, output)
-    for (const call of step.calls) for (const item of extensions(call)) yield this.line(String(item['type']), { item })
+    for (const call of step.calls)
+      for (const item of listExtensionItems(call)) yield this.line(String(item['type']), { item })
     const status =
       step.status === 'cut'
         ? 'failed'
         : step.finish_reason === 'length' || step.finish_reason === 'content-filter'
           ? 'incomplete'
           : 'completed'
-    yield this.line(`response.${status}`, { response: { ...base, ...ended(step, status), output } })
+    yield this.line(`response.${status}`, { response: { ...base, ...endResponse(step, status), output } })
     this.previous = id
   }
 
@@ -141,8 +143,8 @@ class ResponseStream {
   }
 }
 
-/** A response as it begins; what the log does not say has the value that stands for "not set". */
-const responseOf = (
+/** Creates a new response; unknown fields have the standard's "not set" value. */
+const createResponse = (
   { model, started_at }: StepRecord,
   id: string,
   previous_response_id: string | null,
@@ -181,7 +183,7 @@ const responseOf = (
   prompt_cache_key: null,
 })
 
-function ended({ usage, finish_reason, ended_at, status: how }: StepRecord, status: string): JsonObject {
+function endResponse({ usage, finish_reason, ended_at, status: how }: StepRecord, status: string): JsonObject {
   const { input_tokens, cached_input_tokens: cached_tokens, output_tokens, reasoning_tokens = 0 } = usage
   const counted = {
     input_tokens,
@@ -203,7 +205,7 @@ function ended({ usage, finish_reason, ended_at, status: how }: StepRecord, stat
 
 const seconds = (at: string): number => Math.floor((Date.parse(at) || 0) / 1000)
 
-const outputItem = ({ call_id, item_id, output }: TracedCall): JsonObject => ({
+const toOutputItem = ({ call_id, item_id, output }: TracedCall): JsonObject => ({
   type: 'function_call_output',
   id: `${item_id}:output`,
   call_id,
@@ -211,7 +213,7 @@ const outputItem = ({ call_id, item_id, output }: TracedCall): JsonObject => ({
   status: output === undefined ? 'incomplete' : 'completed',
 })
 
-const ownItem = ({ item_id, command, tool, output = '', exit_code, status }: TracedCall): JsonObject => ({
+const toOwnItem = ({ item_id, command, tool, output = '', exit_code, status }: TracedCall): JsonObject => ({
   type: 'vtcode:command_execution',
   id: item_id,
   status,
@@ -220,11 +222,11 @@ const ownItem = ({ item_id, command, tool, output = '', exit_code, status }: Tra
   exit_code: exit_code ?? null,
 })
 
-/** What a call did, in our own words. */
-function extensions(call: TracedCall): JsonObject[] {
+/** Lists the effects of a call as items of our types. */
+function listExtensionItems(call: TracedCall): JsonObject[] {
   const { item_id, command, changes, error_code, output = '', status } = call
   return [
-    ...(command === undefined ? [] : [{ ...ownItem(call), id: `${item_id}:command` }]),
+    ...(command === undefined ? [] : [{ ...toOwnItem(call), id: `${item_id}:command` }]),
     ...(changes
       ? [{ type: 'vtcode:file_change', id: `${item_id}:files`, status, changes } as unknown as JsonObject]
       : []),
@@ -234,7 +236,7 @@ function extensions(call: TracedCall): JsonObject[] {
   ]
 }
 
-const endOf = ({ outcome_code, subtype, verified, result }: TracedEnd): JsonObject => ({
+const toEnd = ({ outcome_code, subtype, verified, result }: TracedEnd): JsonObject => ({
   outcome_code,
   subtype,
   verified,

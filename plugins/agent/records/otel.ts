@@ -12,7 +12,7 @@ import {
 } from '../runs/index.js'
 
 type AttributeValue = string | number | boolean | readonly string[]
-/** The names of the GenAI conventions 0.1.0, which are all in development: one place to change them. */
+/** The attribute names of the GenAI conventions 0.1.0, all in development. */
 const names = {
   operation: 'gen_ai.operation.name',
   agent: 'gen_ai.agent.name',
@@ -36,37 +36,43 @@ const names = {
 }
 
 /**
- * A log as one OTLP/JSON document in pieces: spans `invoke_agent` (one a run), `chat` and `execute_tool`. Ids come from those of the thread, so
- * that a second export is the same trace. What people and models said is in it with `content` only.
+ * Exports a log as one OTLP/JSON document in pieces: spans `invoke_agent` (one a run), `chat` and `execute_tool`. Ids
+ * derive from those of the thread, so that a second export is the same trace. Texts of people and models require
+ * `content`.
  */
-export async function* otelOf(
+export async function* exportOtel(
   events: AsyncIterable<LoggedEvent>,
   { content = false }: { content?: boolean } = {},
 ): AsyncGenerator<string> {
   const reducer = new RunReducer()
   const spans = new Spans(reducer, content)
   let begun = false
-  const told = (pieces: readonly RunPiece[]): string => {
+  const render = (pieces: readonly RunPiece[]): string => {
     let text = ''
-    for (const span of pieces.flatMap((piece) => spans.of(piece))) {
-      text += `${begun ? ',\n' : beginning(reducer.head)}${JSON.stringify(span)}`
+    for (const span of pieces.flatMap((piece) => spans.toSpans(piece))) {
+      text += `${begun ? ',\n' : formatBeginning(reducer.head)}${JSON.stringify(span)}`
       begun = true
     }
     return text
   }
   for await (const event of events) {
-    const text = told(reducer.add(event))
+    const text = render(reducer.add(event))
     if (text !== '') yield text
   }
-  yield told(reducer.end())
+  yield render(reducer.end())
   const last = spans.last()
-  if (last) yield `${begun ? ',\n' : beginning(reducer.head)}${JSON.stringify(last)}`
-  else if (!begun) yield beginning(reducer.head)
+  if (last) yield `${begun ? ',\n' : formatBeginning(reducer.head)}${JSON.stringify(last)}`
+  else if (!begun) yield formatBeginning(reducer.head)
   yield ']}]}]}\n'
 }
 
-const beginning = ({ version }: RunHead): string =>
-  `{"resourceSpans":[{"resource":{"attributes":${JSON.stringify(attributes({ 'service.name': 'vtcode', 'service.version': version || 'unknown' }))}},"scopeSpans":[{"scope":{"name":"vtcode"},"spans":[\n`
+function formatBeginning({ version }: RunHead): string {
+  const resource = toAttributes({ 'service.name': 'vtcode', 'service.version': version || 'unknown' })
+  return (
+    `{"resourceSpans":[{"resource":{"attributes":${JSON.stringify(resource)}` +
+    '},"scopeSpans":[{"scope":{"name":"vtcode"},"spans":[\n'
+  )
+}
 
 interface SpanBody {
   name: string
@@ -80,7 +86,7 @@ interface SpanBody {
 class Spans {
   private run = 0
   private head: RunHead | undefined
-  /** No parent ends before its children. */
+  /** The latest end: no parent ends before its children. */
   private latest = ''
 
   constructor(
@@ -88,7 +94,7 @@ class Spans {
     private readonly content: boolean,
   ) {}
 
-  of(piece: RunPiece): JsonObject[] {
+  toSpans(piece: RunPiece): JsonObject[] {
     if (piece.kind === 'run_start') {
       const left = this.last()
       this.run += 1
@@ -111,7 +117,7 @@ class Spans {
     return piece.kind === 'own_call' ? [this.toolCall(piece.call)] : []
   }
 
-  /** The span of the run that is open. */
+  /** Ends the span of the open run. */
   last(more: Record<string, AttributeValue> = {}, failed = false): JsonObject | undefined {
     const { head } = this
     if (!head) return undefined
@@ -136,7 +142,7 @@ class Spans {
 
   private chat(step: StepRecord): JsonObject {
     const { usage, model, started_at, duration_ms, calls, ended_at } = step
-    // It is over when the first call begins.
+    // A chat ends when its first call begins.
     const to = calls[0]?.started_at ?? ended_at
     const text = step.texts
       .filter(({ type, status }) => type === 'text' && status !== 'discarded')
@@ -213,21 +219,21 @@ class Spans {
       kind,
       startTimeUnixNano: nanos(from),
       endTimeUnixNano: nanos(to),
-      attributes: attributes(about),
+      attributes: toAttributes(about),
       status: { code: failed ? 2 : 0 },
     }
   }
 }
 
-/** The first hex digits of a digest. */
+/** Returns the first hex digits of a digest. */
 const hexDigest = (text: string, length: number): string => sha256(text).slice(0, length)
 const later = (a: string, b: string): string => (a > b ? a : b)
 const nanos = (at: string): string => `${Date.parse(at) || 0}000000`
 
-function attributes(values: Record<string, AttributeValue>): JsonObject[] {
-  return Object.entries(values).map(([key, value]) => ({ key, value: valueOf(value) }))
+function toAttributes(values: Record<string, AttributeValue>): JsonObject[] {
+  return Object.entries(values).map(([key, value]) => ({ key, value: toAttributeValue(value) }))
 }
-function valueOf(value: AttributeValue): JsonObject {
+function toAttributeValue(value: AttributeValue): JsonObject {
   if (typeof value === 'string') return { stringValue: value }
   if (typeof value === 'boolean') return { boolValue: value }
   if (typeof value === 'number') return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value }

@@ -1,8 +1,8 @@
-import { spanText } from './outline.js'
-import { safe } from './page_parts.js'
+import { formatSpan } from './outline.js'
+import { escapeHtml } from './page_parts.js'
 import { isFailed, type StepRecord, type TracedCall, type TracedRun, type TurnRecord } from '../runs/index.js'
 
-/** What fills a moment, the later one hiding the earlier. */
+/** The kinds of moments; later ones cover earlier ones. */
 const kinds = ['model', 'tool', 'wait', 'failed'] as const
 type MomentKind = (typeof kinds)[number]
 const words: Record<MomentKind, string> = {
@@ -11,33 +11,37 @@ const words: Record<MomentKind, string> = {
   wait: 'waiting for a person',
   failed: 'failed',
 }
-/** Into how many moments the time of a run is divided, so that a long one has no more bars than a screen has room for. */
+/** The number of moments on the time axis, which limits the bars of a long run. */
 const moments = 1000
 const mostRows = 200
 
-/** All turns on one time axis; what lies between two turns is no part of it. */
-export function overview(run: TracedRun): string {
+/** Renders all turns on one time axis, without the time between turns. */
+export function renderOverview(run: TracedRun): string {
   const spans = run.turns.map(({ started_at, ended_at }) => Math.max(1, time(ended_at) - time(started_at)))
   const whole = spans.reduce((sum, span) => sum + span, 0)
   if (run.turns.length === 0 || whole <= run.turns.length) return ''
   const used = new Set<MomentKind>()
   let before = 0
   const rows = run.turns.slice(0, mostRows).map((turn, index) => {
-    const row = rowOf(turn, { from: before, span: spans[index]!, whole }, used)
+    const row = renderRow(turn, { from: before, span: spans[index]!, whole }, used)
     before += spans[index]!
     return row
   })
   const more = run.turns.length > mostRows ? `<p class="dim">and ${run.turns.length - mostRows} more turns</p>` : ''
   const legend = kinds
     .filter((kind) => used.has(kind))
-    .map((kind) => `<span><i class="${classOf[kind]}"></i>${words[kind]}</span>`)
-  return `<section class="overview" aria-labelledby="time"><h2 class="small" id="time">Time</h2> <span class="dim legend">${spanText(whole)} in turns ${legend.join('')}</span>${rows.join('')}${more}</section>`
+    .map((kind) => `<span><i class="${CLASSES[kind]}"></i>${words[kind]}</span>`)
+  return (
+    '<section class="overview" aria-labelledby="time"><h2 class="small" id="time">Time</h2> <span ' +
+    `class="dim legend">${formatSpan(whole)} in turns ` +
+    `${legend.join('')}</span>${rows.join('')}${more}</section>`
+  )
 }
 
 const time = (at: string): number => Date.parse(at) || 0
-const classOf: Record<MomentKind, string> = { model: 'model', tool: 'tool', wait: 'wait', failed: 'tool failed' }
+const CLASSES: Record<MomentKind, string> = { model: 'model', tool: 'tool', wait: 'wait', failed: 'tool failed' }
 
-function rowOf(
+function renderRow(
   turn: TurnRecord,
   { from, span, whole }: { from: number; span: number; whole: number },
   used: Set<MomentKind>,
@@ -56,8 +60,11 @@ function rowOf(
     if (entry.kind === 'own_call') fillCall(entry.call, fill)
   }
   const failed = turn.status === 'failed' ? ', failed' : ''
-  const title = `Turn ${turn.number}, ${spanText(span)}${failed}`
-  return `<a class="lane" href="#turn-${turn.number}"><span>${safe(title)}</span><span class="flow" aria-hidden="true">${barsOf(cells)}</span></a>`
+  const title = `Turn ${turn.number}, ${formatSpan(span)}${failed}`
+  return (
+    `<a class="lane" href="#turn-${turn.number}"><span>${escapeHtml(title)}</span><span class="flow" ` +
+    `aria-hidden="true">${renderBars(cells)}</span></a>`
+  )
 }
 
 type Fill = (kind: MomentKind, begins: number, ends: number) => void
@@ -74,8 +81,8 @@ function fillCall(call: TracedCall, fill: Fill): void {
   fill(isFailed(call) ? 'failed' : 'tool', Math.min(waited, ends), ends)
 }
 
-/** Neighbours of one kind are one bar. */
-function barsOf(cells: ReadonlyMap<number, number>): string {
+/** Renders neighbours of one kind as one bar. */
+function renderBars(cells: ReadonlyMap<number, number>): string {
   const sorted = [...cells].sort(([a], [b]) => a - b)
   const bars: { from: number; to: number; kind: number }[] = []
   for (const [cell, kind] of sorted) {
@@ -87,7 +94,7 @@ function barsOf(cells: ReadonlyMap<number, number>): string {
   return bars
     .map(
       ({ from, to, kind }) =>
-        `<i class="${classOf[kinds[kind]!]}" style="left:${percent(from)};width:${percent(to - from)}"></i>`,
+        `<i class="${CLASSES[kinds[kind]!]}" style="left:${percent(from)};width:${percent(to - from)}"></i>`,
     )
     .join('')
 }

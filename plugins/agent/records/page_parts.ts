@@ -1,7 +1,7 @@
 import { visible } from '../../../core/text/index.js'
 import type { FileChange } from '../base/index.js'
-import { boundaryText } from './atif.js'
-import { moneyText, spanText } from './outline.js'
+import { formatBoundary } from './atif.js'
+import { formatMoney, formatSpan } from './outline.js'
 import {
   toArguments,
   isDenied,
@@ -14,11 +14,11 @@ import {
 } from '../runs/index.js'
 
 export interface PageLimits {
-  /** Texts of calls whole; else each is cut at 64 KiB. */
+  /** Shows whole texts of calls; else each is cut at 64 KiB. */
   full?: boolean
 }
-/** What a part of the page is made with. */
-interface PagePlace {
+/** The context of a part of the page. */
+interface PageContext {
   run: TracedRun
   index: PageIndex
   open: boolean
@@ -27,11 +27,11 @@ interface PagePlace {
 const mostOfText = 64 * 1024
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-/** Text as HTML without elements; invisible characters as numbers. */
-export const safe = (text: string): string => visible(text).replace(/[&<>"']/g, (letter) => entities[letter]!)
+/** Escapes text for HTML; invisible characters become numbers. */
+export const escapeHtml = (text: string): string => visible(text).replace(/[&<>"']/g, (letter) => entities[letter]!)
 
-/** A changed file and its lines. */
-export const changeText = ({ path, added_lines = 0, removed_lines = 0 }: FileChange): string =>
+/** Formats a changed file with its line counts. */
+export const formatChange = ({ path, added_lines = 0, removed_lines = 0 }: FileChange): string =>
   `${path} +${added_lines} −${removed_lines}`
 
 /** The index for the script: ids in order, words, and letters for errors, changes and denials. */
@@ -41,14 +41,14 @@ export class PageIndex {
   add(id: string, words: string, flags = ''): void {
     this.rows.push([id, visible(words).slice(0, 160), flags])
   }
-  /** Safe inside a script element. */
+  /** Returns JSON that is safe inside a script element. */
   json(): string {
     return JSON.stringify(this.rows).replace(/</g, '\\u003c')
   }
 }
 
-/** A turn with its waterfall; what it holds is in a `details` element. */
-export function* pageTurn(turn: TurnRecord, place: PagePlace): Generator<string> {
+/** Renders a turn with its waterfall in a `details` element. */
+export function* renderTurn(turn: TurnRecord, place: PageContext): Generator<string> {
   const id = `turn-${turn.number}`
   const from = Date.parse(turn.started_at) || 0
   const span = Math.max(1, (Date.parse(turn.ended_at) || 0) - from)
@@ -56,17 +56,21 @@ export function* pageTurn(turn: TurnRecord, place: PagePlace): Generator<string>
   const asked = turn.entries.find((entry) => entry.kind === 'message')
   const state = turn.status === 'open' ? 'not ended' : turn.status
   place.index.add(id, `turn ${turn.number} ${why}`, turn.status === 'failed' ? 'e' : '')
-  const about = `${state}, ${spanText(span)}${turn.cost_usd === undefined ? '' : `, ${moneyText(turn.cost_usd)}`}`
-  yield `<details class="turn" id="${id}"${place.open ? ' open' : ''}><summary><h2>Turn ${turn.number}</h2> <span class="${turn.status === 'failed' ? 'bad' : 'dim'}">${about}</span>
-<span class="ask">${safe((asked?.text ?? '').slice(0, 200))}</span></summary>${why ? `<p class="bad">${safe(why)}</p>` : ''}`
+  const about = `${state}, ${formatSpan(span)}${turn.cost_usd === undefined ? '' : `, ${formatMoney(turn.cost_usd)}`}`
+  yield (
+    `<details class="turn" id="${id}"${place.open ? ' open' : ''}><summary><h2>Turn ` +
+    `${turn.number}</h2> <span class="${turn.status === 'failed' ? 'bad' : 'dim'}">${about}</span>\n` +
+    `<span class="ask">${escapeHtml((asked?.text ?? '').slice(0, 200))}</span></summary>` +
+    (why ? `<p class="bad">${escapeHtml(why)}</p>` : '')
+  )
   const scale = (at: string): number => Math.min(100, Math.max(0, (((Date.parse(at) || from) - from) / span) * 100))
-  // How many steps of the model still carry what a call gave: until the conversation is shortened.
-  const later = stepsLeft(turn.entries)
-  for (const [at, entry] of turn.entries.entries()) yield entryHtml(entry, { ...place, scale, later: later[at]! })
+  // The number of later requests that still contain a result, until a compaction.
+  const later = countLaterSteps(turn.entries)
+  for (const [at, entry] of turn.entries.entries()) yield renderEntry(entry, { ...place, scale, later: later[at]! })
   yield '</details>'
 }
 
-function stepsLeft(entries: readonly TurnEntry[]): number[] {
+function countLaterSteps(entries: readonly TurnEntry[]): number[] {
   const left: number[] = []
   let count = 0
   for (const entry of [...entries].reverse()) {
@@ -77,40 +81,58 @@ function stepsLeft(entries: readonly TurnEntry[]): number[] {
   return left
 }
 
-interface EntryPlace extends PagePlace {
+interface EntryPlace extends PageContext {
   scale(at: string): number
   later: number
 }
 
-function entryHtml(entry: TurnEntry, place: EntryPlace): string {
+function renderEntry(entry: TurnEntry, place: EntryPlace): string {
   switch (entry.kind) {
     case 'message':
-      return `<section class="said"><h3>${safe(entry.origin)}</h3><pre>${safe(entry.text)}</pre></section>`
+      return (
+        `<section class="message"><h3>${escapeHtml(entry.origin)}</h3><pre>${escapeHtml(entry.text)}` +
+        '</pre></section>'
+      )
     case 'step':
-      return stepHtml(entry, place)
+      return renderStep(entry, place)
     case 'own_call':
-      return `<section class="step"><h3>Harness</h3>${callHtml(entry.call, place)}</section>`
+      return `<section class="step"><h3>Harness</h3>${renderCall(entry.call, place)}</section>`
     case 'boundary':
-      return `<p class="boundary">${safe(boundaryText(entry))}${entry.history_path === undefined ? '' : ` What left is in <code>${safe(entry.history_path)}</code>.`}</p>`
+      return (
+        `<p class="boundary">${escapeHtml(formatBoundary(entry))}` +
+        (entry.history_path === undefined
+          ? ''
+          : ` The removed part is in <code>${escapeHtml(entry.history_path)}</code>.`) +
+        '</p>'
+      )
     case 'segment':
-      return `<p class="dim">Prompt and tools were frozen: ${safe(entry.reason)}, <code>${safe(entry.prompt_path.slice(0, 20))}…</code></p>`
+      return (
+        `<p class="dim">Prompt and tools were frozen: ${escapeHtml(entry.reason)}, ` +
+        `<code>${escapeHtml(entry.prompt_path.slice(0, 20))}…</code></p>`
+      )
     case 'child':
-      return `<p>Sub-agent ${safe(entry.name)}: ${safe(entry.status)} ${safe(entry.summary ?? '')}</p>`
+      return (
+        `<p>Sub-agent ${escapeHtml(entry.name)}: ${escapeHtml(entry.status)} ` +
+        `${escapeHtml(entry.summary ?? '')}</p>`
+      )
     case 'note':
-      return noteHtml(entry.id, entry.name, entry.text, entry.error, place)
+      return renderNote(entry.id, entry.name, entry.text, entry.error, place)
   }
 }
 
-function noteHtml(id: string, name: string, text: string, error: boolean, { index }: EntryPlace): string {
+function renderNote(id: string, name: string, text: string, error: boolean, { index }: EntryPlace): string {
   const anchor = `note-${id.replace(/[^\w-]/g, '_')}`
   index.add(anchor, `${name} ${text}`, error ? 'e' : '')
-  return `<p id="${anchor}" tabindex="-1" class="${error ? 'bad' : 'note'}"><b>${safe(name.replaceAll('_', ' '))}</b> ${safe(text)}</p>`
+  return (
+    `<p id="${anchor}" tabindex="-1" class="${error ? 'bad' : 'note'}"><b>${escapeHtml(name.replaceAll('_', ' '))}` +
+    `</b> ${escapeHtml(text)}</p>`
+  )
 }
 
-const bar = (kind: string, from: number, to: number): string =>
+const renderBar = (kind: string, from: number, to: number): string =>
   `<i class="${kind}" style="left:${from.toFixed(2)}%;width:${Math.max(0.2, to - from).toFixed(2)}%"></i>`
 
-function stepHtml(step: StepRecord, place: EntryPlace): string {
+function renderStep(step: StepRecord, place: EntryPlace): string {
   const { usage, calls, texts, position, started_at, ended_at } = step
   const id = `step-${position}`
   place.index.add(
@@ -122,37 +144,42 @@ function stepHtml(step: StepRecord, place: EntryPlace): string {
     step.status === 'cut' ? 'e' : '',
   )
   const { scale } = place
-  const model = bar('model', scale(started_at), scale(calls[0]?.started_at ?? ended_at))
+  const model = renderBar('model', scale(started_at), scale(calls[0]?.started_at ?? ended_at))
   const bars = calls.map((call) =>
-    bar(isFailed(call) ? 'tool failed' : 'tool', scale(call.started_at), scale(call.ended_at)),
+    renderBar(isFailed(call) ? 'tool failed' : 'tool', scale(call.started_at), scale(call.ended_at)),
   )
   // A wait lies over the beginning of its call.
   const waits = calls
     .filter(({ answered }) => (answered?.wait_ms ?? 0) > 0)
-    .map((call) => bar('wait', scale(call.started_at), Math.min(scale(call.ended_at), scale(waitEnd(call)))))
+    .map((call) => renderBar('wait', scale(call.started_at), Math.min(scale(call.ended_at), scale(getWaitEnd(call)))))
   const about = [
-    spanText(step.duration_ms),
+    formatSpan(step.duration_ms),
     `${usage.input_tokens} in`,
     `${usage.cached_input_tokens} cached`,
     `${usage.output_tokens} out`,
-    moneyText(step.cost_usd),
+    formatMoney(step.cost_usd),
     ...(step.attempts > 1 ? [`${step.attempts} attempts`] : []),
     ...(step.status === 'cut' ? ['cut off'] : []),
   ]
-  const said = texts
+  const blocks = texts
     .filter(({ text }) => text !== '')
     .map(
       ({ type, text, status }) =>
-        `<div class="${type}">${status === 'completed' ? '' : `<b>${status}</b> `}<pre>${safe(text)}</pre></div>`,
+        `<div class="${type}">${status === 'completed' ? '' : `<b>${status}</b> `}<pre>${escapeHtml(text)}</pre></div>`,
     )
-  return `<section class="step" id="${id}" tabindex="-1"><h3>Step ${position}${step.purpose === undefined ? '' : ` (${safe(step.purpose)})`}</h3> <span class="dim">${about.join(' · ')}</span>
-<div class="flow" aria-hidden="true">${model}${bars.join('')}${waits.join('')}</div>${said.join('')}${calls.map((call) => callHtml(call, place)).join('')}</section>`
+  return (
+    `<section class="step" id="${id}" tabindex="-1"><h3>Step ` +
+    `${position}${step.purpose === undefined ? '' : ` (${escapeHtml(step.purpose)})`}</h3> <span ` +
+    `class="dim">${about.join(' · ')}</span>\n` +
+    `<div class="flow" aria-hidden="true">${model}${bars.join('')}${waits.join('')}</div>${blocks.join('')}` +
+    `${calls.map((call) => renderCall(call, place)).join('')}</section>`
+  )
 }
 
-const waitEnd = ({ started_at, answered }: TracedCall): string =>
+const getWaitEnd = ({ started_at, answered }: TracedCall): string =>
   new Date((Date.parse(started_at) || 0) + (answered?.wait_ms ?? 0)).toISOString()
 
-function callHtml(call: TracedCall, { index, later, limits }: EntryPlace): string {
+function renderCall(call: TracedCall, { index, later, limits }: EntryPlace): string {
   const { tool, output, bytes, duration_ms, exit_code, error_code } = call
   const id = `call-${call.call_id.replace(/[^\w-]/g, '_')}`
   const failed = isFailed(call)
@@ -173,30 +200,37 @@ function callHtml(call: TracedCall, { index, later, limits }: EntryPlace): strin
   const state = [
     error_code,
     exit_code === undefined ? undefined : `exit ${exit_code}`,
-    spanText(duration_ms),
+    formatSpan(duration_ms),
     weight,
   ].filter((one) => one !== undefined)
-  const facts = factsOf(call)
-  const written = safe(JSON.stringify(input, null, 1).slice(0, limits.full ? Infinity : mostOfText))
+  const facts = listFacts(call)
+  const written = escapeHtml(JSON.stringify(input, null, 1).slice(0, limits.full ? Infinity : mostOfText))
   const [kind, mark, tone] = failed ? ['call failed', '✗', 'bad'] : ['call', '✓', 'dim']
-  return `<details class="${kind}" id="${id}"><summary>${mark} <b>${safe(tool)}</b> <code>${safe(brief.slice(0, 120))}</code> <span class="${tone}">${safe(state.join(' · '))}</span></summary>
-${facts.length > 0 ? `<p class="dim">${facts.map(safe).join('<br>')}</p>` : ''}<h4>Input</h4><pre>${written}</pre><h4>Output</h4>${outputHtml(output, call, limits)}</details>`
+  return (
+    `<details class="${kind}" id="${id}"><summary>${mark} <b>${escapeHtml(tool)}</b> ` +
+    `<code>${escapeHtml(brief.slice(0, 120))}</code> <span ` +
+    `class="${tone}">${escapeHtml(state.join(' · '))}</span></summary>\n` +
+    `${facts.length > 0 ? `<p class="dim">${facts.map(escapeHtml).join('<br>')}</p>` : ''}<h4>` +
+    `Input</h4><pre>${written}</pre><h4>Output</h4>${renderOutput(output, call, limits)}</details>`
+  )
 }
 
-function factsOf({ asked, answered, effects, executor, changes = [] }: TracedCall): string[] {
+function listFacts({ asked, answered, effects, executor, changes = [] }: TracedCall): string[] {
   const scope = answered?.scope === undefined ? '' : `, ${answered.scope}`
   const place = executor === undefined ? '' : `, run in ${executor}`
   return [
     ...(asked ? [`Asked by ${asked.policy}: ${asked.reason}`] : []),
-    ...(answered ? [`Answer: ${answered.decision}${scope}, after ${spanText(answered.wait_ms)}`] : []),
+    ...(answered ? [`Answer: ${answered.decision}${scope}, after ${formatSpan(answered.wait_ms)}`] : []),
     ...(effects.length > 0 ? [`Effects: ${effects.join(', ')}${place}`] : []),
-    ...changes.map((change) => `${change.kind} ${changeText(change)}`),
+    ...changes.map((change) => `${change.kind} ${formatChange(change)}`),
   ]
 }
 
-function outputHtml(output: string | undefined, { spool_path }: TracedCall, { full }: PageLimits): string {
+function renderOutput(output: string | undefined, { spool_path }: TracedCall, { full }: PageLimits): string {
   if (output === undefined) return '<p class="bad">The call was interrupted; it has no output.</p>'
   const rest = full ? 0 : output.length - mostOfText
   const where = spool_path === undefined ? 'the log; --full shows it' : spool_path
-  return `<pre>${safe(rest > 0 ? output.slice(0, mostOfText) : output)}</pre>${rest > 0 ? `<p class="dim">${rest} more letters are in ${safe(where)}.</p>` : ''}`
+  if (rest <= 0) return `<pre>${escapeHtml(output)}</pre>`
+  const more = `<p class="dim">${rest} more letters are in ${escapeHtml(where)}.</p>`
+  return `<pre>${escapeHtml(output.slice(0, mostOfText))}</pre>${more}`
 }

@@ -1,4 +1,4 @@
-import { definedOnly } from '../../../core/shapes/index.js'
+import { omitUndefined } from '../../../core/shapes/index.js'
 import type { FileChange, ThreadEvent, ThreadItem, Usage } from '../base/index.js'
 import { createCall, isFailed } from './traced_call.js'
 import type { RunHead, RunPiece, RunTotals, StepRecord, StepText, TracedCall, TurnRecord } from './types.js'
@@ -84,7 +84,16 @@ export class RunReducer {
     const { session_id, thread_id, parent_thread_id, model, mode, cwd, version, ts: started_at } = event
     // A killed process wrote no end.
     const left = this.end()
-    const head = { session_id, thread_id, ...definedOnly({ parent_thread_id }), model, mode, cwd, version, started_at }
+    const head = {
+      session_id,
+      thread_id,
+      ...omitUndefined({ parent_thread_id }),
+      model,
+      mode,
+      cwd,
+      version,
+      started_at,
+    }
     if (this.totals.runs === 0) Object.assign(this.head, head)
     this.totals.runs += 1
     this.since = started_at
@@ -108,7 +117,7 @@ export class RunReducer {
       outcome_code,
       subtype,
       verified,
-      ...definedOnly({ result, stop_reason }),
+      ...omitUndefined({ result, stop_reason }),
       ...(verification && { verification }),
       ...(not_applied && { not_applied }),
     }
@@ -126,7 +135,7 @@ export class RunReducer {
     return [...left, { kind: 'turn_end', turn: { turn_id, ended_at: at, ...how } }]
   }
 
-  /** Returns a step that never ended, as far as it is known. */
+  /** Returns the known parts of a step that never ended. */
   private cutStep(at: string): RunPiece[] {
     const calls = this.takeCalls(at)
     const own: RunPiece[] = [...this.own.values()].map((call) => ({
@@ -182,7 +191,7 @@ export class RunReducer {
           ttft_ms,
           duration_ms,
           attempts,
-          ...definedOnly({ purpose }),
+          ...omitUndefined({ purpose }),
         },
         this.takeCalls(ts),
         ts,
@@ -273,7 +282,7 @@ export class RunReducer {
           thread_id: child_thread_id,
           name: agent_name ?? '',
           status: status ?? '',
-          ...definedOnly({ summary }),
+          ...omitUndefined({ summary }),
         },
       ]
     }
@@ -290,7 +299,7 @@ export class RunReducer {
       ended_at: at,
       arguments: item.arguments,
       ...(outcome && { outcome }),
-      ...definedOnly({ executor }),
+      ...omitUndefined({ executor }),
     })
     this.totals.calls += 1
     if (isFailed(call)) this.totals.failed_calls += 1
@@ -316,7 +325,7 @@ export class RunReducer {
     else if (item.type === 'command_execution') call.command = item.command
     else {
       const { output, bytes, is_error, duration_ms, error_code, exit_code, spool_path } = item
-      const more = { ...definedOnly({ error_code, exit_code, spool_path }) }
+      const more = { ...omitUndefined({ error_code, exit_code, spool_path }) }
       Object.assign(call, { output, bytes, is_error, duration_ms }, more)
     }
   }
@@ -359,7 +368,7 @@ export class RunReducer {
             tokens_after,
             messages_before,
             messages_after,
-            ...definedOnly({ history_path }),
+            ...omitUndefined({ history_path }),
           },
         ]
       }

@@ -1,4 +1,4 @@
-import { definedOnly, type JsonObject } from '../../../core/shapes/index.js'
+import { omitUndefined, type JsonObject } from '../../../core/shapes/index.js'
 import type { ThreadItem } from '../base/index.js'
 import type { TracedCall } from './types.js'
 
@@ -18,7 +18,7 @@ export function createCall(
     duration_ms: 0,
     bytes: 0,
     is_error: false,
-    ...definedOnly({ tool_call_id, arguments: given }),
+    ...omitUndefined({ tool_call_id, arguments: given }),
   }
 }
 

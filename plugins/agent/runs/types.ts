@@ -177,7 +177,7 @@ export interface ChildEntry {
   status: string
   summary?: string
 }
-/** Other entries: retries, limits, verifications, errors. */
+/** An entry of another kind: a retry, limit, verification or error. */
 export interface NoteEntry {
   kind: 'note'
   at: string

@@ -1,3 +1,3 @@
 export { scheduling, type ScheduledState } from './state.js'
-export { SessionTasks, withoutSchedule } from './tasks.js'
-export { readLoop, readReminder, roundedInterval, saidInterval, saidWhen } from './timing.js'
+export { SessionTasks, excludeScheduleTool } from './tasks.js'
+export { parseLoop, parseReminder, roundInterval, formatInterval, formatTiming } from './timing.js'

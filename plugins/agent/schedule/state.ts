@@ -1,7 +1,7 @@
 import type { SessionTask } from '../base/index.js'
 import type { ConversationState, StatePart } from '../session/index.js'
 
-/** What begins by itself in a session. */
+/** The scheduled tasks of a session. */
 export interface ScheduledState {
   tasks: readonly SessionTask[]
 }

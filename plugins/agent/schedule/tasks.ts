@@ -1,24 +1,27 @@
-import { AgentError, type AskedTask, type Msg, type SessionSchedule, type SessionTask } from '../base/index.js'
+import { AgentError, type TaskRequest, type Msg, type SessionSchedule, type SessionTask } from '../base/index.js'
 import type { Conversation, ConversationState } from '../session/index.js'
 import type { ScheduledState } from './state.js'
-import { nextOf, readAsked, readLoop, readReminder } from './timing.js'
-import { scheduleTool } from './tool.js'
+import { findNextTime, parseTaskRequest, parseLoop, parseReminder } from './timing.js'
+import { createScheduleTool } from './tool.js'
 
 const most = 50
 const lasts_ms = 72 * 3_600_000
-/** Tools as they are shown where no person sits at the conversation: nothing begins by itself there. */
-export const withoutSchedule = <T extends { name: string }>(tools: T[]): T[] =>
+/** Removes the schedule tool where no person is present: no task starts there. */
+export const excludeScheduleTool = <T extends { name: string }>(tools: T[]): T[] =>
   tools.filter(({ name }) => name !== 'cron')
 
 type Scheduling = Pick<Conversation, 'commit' | 'harness' | 'providers' | 'surface' | 'newId'> & {
   readonly state: ConversationState & ScheduledState
 }
 
-/** What a person has begin by itself while they sit at a conversation: it joins at idle boundaries, after what people say. Its facts are in the journal, so it comes back with the session. */
+/**
+ * The scheduled tasks of a chat. A due task starts at an idle boundary, after the inputs of people. The journal keeps
+ * the tasks with the session.
+ */
 export class SessionTasks implements SessionSchedule {
-  /** What the tool is lent. */
-  readonly tool = scheduleTool(this)
-  /** Tasks whose time is further away than their interval, since the clock was set back: when they are due instead. */
+  /** The functions for the tool. */
+  readonly tool = createScheduleTool(this)
+  /** Due times of tasks that a clock change moved further away than their interval. */
   private readonly sooner = new Map<string, number>()
   constructor(private readonly thread: Scheduling) {}
 
@@ -27,7 +30,7 @@ export class SessionTasks implements SessionSchedule {
   }
 
   async loop(text: string): Promise<SessionTask> {
-    const { prompt, every_secs } = readLoop(text)
+    const { prompt, every_secs } = parseLoop(text)
     const now = this.now()
     return this.add({
       prompt,
@@ -38,20 +41,20 @@ export class SessionTasks implements SessionSchedule {
   }
 
   async remind(text: string): Promise<SessionTask> {
-    const { prompt, at } = await readReminder(text, this.now())
+    const { prompt, at } = await parseReminder(text, this.now())
     return this.add({ prompt: `Remind me: ${prompt}`, next: new Date(at).toISOString() })
   }
 
-  /** For a model. Throws as `loop` does, also where nobody sits at the conversation. */
-  async create(asked: AskedTask): Promise<SessionTask> {
+  /** Creates a task for a model. Throws as `loop` does, also without a person at the conversation. */
+  async create(asked: TaskRequest): Promise<SessionTask> {
     const { env } = this.thread.providers
-    const hint = '`vtcode schedule create` sets what begins without anybody.'
-    if (!this.on && env['VTCODE_DISABLE_CRON'] !== '1')
-      throw new AgentError('VT_SCHED_DISABLED', 'Nobody sits at this conversation, so nothing begins in it later.', {
+    const hint = 'Use `vtcode schedule create` for runs without a person.'
+    if (!this.isEnabled && env['VTCODE_DISABLE_CRON'] !== '1')
+      throw new AgentError('VT_SCHED_DISABLED', 'Scheduled tasks need a person at this conversation.', {
         hint,
       })
     const now = this.now()
-    const { at, ...task } = await readAsked(asked, now)
+    const { at, ...task } = await parseTaskRequest(asked, now)
     const recurs = task.every_secs !== undefined || task.cron !== undefined
     return this.add({
       ...task,
@@ -60,8 +63,9 @@ export class SessionTasks implements SessionSchedule {
     })
   }
 
-  /** Tools that a model is shown here. */
-  readonly offered = <T extends { name: string }>(tools: T[]): T[] => (this.on ? tools : withoutSchedule(tools))
+  /** Lists the tools for the model. */
+  readonly filterTools = <T extends { name: string }>(tools: T[]): T[] =>
+    this.isEnabled ? tools : excludeScheduleTool(tools)
 
   async cancel(id: string): Promise<number> {
     const gone = this.list().filter((one) => id === 'all' || one.id === id)
@@ -70,18 +74,18 @@ export class SessionTasks implements SessionSchedule {
   }
 
   due(): number | undefined {
-    const first = this.on ? this.first() : undefined
+    const first = this.isEnabled ? this.findFirst() : undefined
     return first === undefined || this.thread.state.open ? undefined : Math.max(0, first.at - this.now())
   }
 
-  /** What is due now, as the input of a turn. */
+  /** Returns the due task as the input of a turn. */
   async next(): Promise<Msg | undefined> {
-    const first = this.on ? this.first() : undefined
+    const first = this.isEnabled ? this.findFirst() : undefined
     const now = this.now()
     if (first === undefined || first.at > now) return undefined
     const { task, at } = first
     this.sooner.delete(task.id)
-    const next = await nextOf({ ...task, next: new Date(at).toISOString() }, now)
+    const next = await findNextTime({ ...task, next: new Date(at).toISOString() }, now)
     await this.thread.commit({
       kind: 'task',
       task: next === undefined ? { id: task.id, gone: true } : { ...task, next },
@@ -90,17 +94,17 @@ export class SessionTasks implements SessionSchedule {
     return { role: 'user', parts: [{ type: 'text', text: task.prompt }], origin: 'schedule' }
   }
 
-  private get on(): boolean {
+  private get isEnabled(): boolean {
     return this.thread.surface === 'chat' && this.thread.providers.env['VTCODE_DISABLE_CRON'] !== '1'
   }
 
-  /** What is due first, and when. */
-  private first(): { task: SessionTask; at: number } | undefined {
-    return this.thread.state.tasks.map((task) => ({ task, at: this.timeOf(task) })).sort((a, b) => a.at - b.at)[0]
+  /** Returns the next task and its time. */
+  private findFirst(): { task: SessionTask; at: number } | undefined {
+    return this.thread.state.tasks.map((task) => ({ task, at: this.getDueTime(task) })).sort((a, b) => a.at - b.at)[0]
   }
 
-  /** An interval is waited for once, also where the clock was set back meanwhile. */
-  private timeOf({ id, next, every_secs = Infinity }: SessionTask): number {
+  /** Returns the due time; a clock change does not repeat the interval. */
+  private getDueTime({ id, next, every_secs = Infinity }: SessionTask): number {
     const [at, latest] = [Date.parse(next), this.now() + every_secs * 1000]
     if (at <= latest) return at
     const sooner = Math.min(this.sooner.get(id) ?? latest, latest)
@@ -114,13 +118,13 @@ export class SessionTasks implements SessionSchedule {
 
   private async add(made: Omit<SessionTask, 'id'>): Promise<SessionTask> {
     if (this.thread.providers.env['VTCODE_DISABLE_CRON'] === '1')
-      throw new AgentError('VT_SCHED_DISABLED', 'VTCODE_DISABLE_CRON=1 switches this off.', {
-        hint: 'Begin the chat without it.',
+      throw new AgentError('VT_SCHED_DISABLED', 'VTCODE_DISABLE_CRON=1 disables scheduled tasks.', {
+        hint: 'Start the chat without this variable.',
       })
     const { tasks } = this.thread.state
     if (tasks.length >= most)
-      throw new AgentError('VT_SCHED_FULL', `${most} tasks are set already.`, {
-        hint: '/loop cancel <id> makes room; /loop list shows them.',
+      throw new AgentError('VT_SCHED_FULL', `${most} scheduled tasks are the limit.`, {
+        hint: 'Remove one with /loop cancel <id>; /loop list shows them.',
       })
     const { length } = made.prompt
     if (length > 8192)

@@ -1,25 +1,25 @@
 import { fail, ok, type JsonObject, type Result } from '../../../core/shapes/index.js'
-import { AgentError, type AskedTask, type SessionTask } from '../base/index.js'
-import { saidWhen } from './timing.js'
+import { AgentError, type TaskRequest, type SessionTask } from '../base/index.js'
+import { formatTiming } from './timing.js'
 
-/** What the tool `cron` does in a conversation, which lends it. A failure is an answer, by its code. */
+/** The functions of the tool `cron` in a conversation. Failures are results with their code. */
 export interface ScheduleTool {
-  create(asked: AskedTask): Promise<Result>
+  create(asked: TaskRequest): Promise<Result>
   list(): Result
   delete(id: string): Promise<Result>
 }
 interface Scheduled {
   list(): readonly SessionTask[]
-  create(asked: AskedTask): Promise<SessionTask>
+  create(asked: TaskRequest): Promise<SessionTask>
   cancel(id: string): Promise<number>
 }
 
-export function scheduleTool(tasks: Scheduled): ScheduleTool {
+export function createScheduleTool(tasks: Scheduled): ScheduleTool {
   return {
     async create(asked) {
       try {
         const task = await tasks.create(asked)
-        return ok(shown(task), { text: `Set: ${lineOf(task)}` })
+        return ok(toOutput(task), { text: `Set: ${formatTask(task)}` })
       } catch (error) {
         if (!(error instanceof AgentError)) throw error
         return fail(error.code, error.message, error.extra)
@@ -28,8 +28,8 @@ export function scheduleTool(tasks: Scheduled): ScheduleTool {
     list() {
       const all = tasks.list()
       return ok(
-        { tasks: all.map(shown) },
-        { text: all.length === 0 ? 'Nothing begins by itself.' : all.map(lineOf).join('\n') },
+        { tasks: all.map(toOutput) },
+        { text: all.length === 0 ? 'There are no scheduled tasks.' : all.map(formatTask).join('\n') },
       )
     },
     async delete(id) {
@@ -37,19 +37,22 @@ export function scheduleTool(tasks: Scheduled): ScheduleTool {
       if (gone > 0) return ok({ deleted: gone }, { text: `${gone} deleted.` })
       const ids = tasks.list().map((task) => task.id)
       return fail('VT_SCHED_NOT_FOUND', `There is no task '${id}'.`, {
-        hint: ids.length > 0 ? `There are ${ids.join(', ')}, and 'all' for every one.` : 'Nothing begins by itself.',
+        hint:
+          ids.length > 0 ? `There are ${ids.join(', ')}, and 'all' for every one.` : 'There are no scheduled tasks.',
       })
     },
   }
 }
 
-const shown = (task: SessionTask): JsonObject => ({
+const toOutput = (task: SessionTask): JsonObject => ({
   id: task.id,
   prompt: task.prompt,
-  when: saidWhen(task),
+  when: formatTiming(task),
   next: task.next,
   ...(task.ends !== undefined && { ends: task.ends }),
 })
 
-const lineOf = (task: SessionTask): string =>
-  `${task.id}  ${saidWhen(task)}, next at ${task.next}${task.ends === undefined ? '' : `, until ${task.ends}`}: ${task.prompt.split('\n')[0]!.slice(0, 200)}`
+const formatTask = (task: SessionTask): string =>
+  `${task.id}  ${formatTiming(task)}, next at ` +
+  `${task.next}${task.ends === undefined ? '' : `, until ${task.ends}`}: ` +
+  `${task.prompt.split('\n')[0]!.slice(0, 200)}`

@@ -1,8 +1,8 @@
 import { unlink } from 'node:fs/promises'
 import { writeState } from '../../../core/system/index.js'
-import type { Approved } from '../../../core/contract/index.js'
+import type { ApprovalAnswer } from '../../../core/contract/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { ownFolder } from '../../lib/state/index.js'
+import { openPrivateFolder } from '../../lib/state/index.js'
 
 /** A pending approval of a call, `.vtcode/approvals/<token>.json`. */
 export interface PendingApproval {
@@ -12,7 +12,7 @@ export interface PendingApproval {
   tool: string
   input: unknown
   reason: string
-  /** The whole question, with the wording of all surfaces. */
+  /** The whole question, worded as on every surface. */
   question?: string
   /** The extent of an approval for the session. */
   covers?: string
@@ -21,19 +21,19 @@ export interface PendingApproval {
   /** The program that was started to notify a person. */
   notify?: readonly string[]
   /** The answer that `vtcode approvals` wrote. */
-  answer?: Exclude<Approved, boolean | undefined>
+  answer?: Exclude<ApprovalAnswer, boolean | undefined>
 }
 const folder = '.vtcode/approvals'
 const validToken = /^[0-9a-f]{32}$/
 
-/** Lists all pending approvals, the oldest first. */
+/** Lists all approvals that are not yet used, the oldest first. */
 export async function listApprovals(workspace: Workspace): Promise<PendingApproval[]> {
   const names = await workspace.listNames(folder).catch(() => [])
   const all = await Promise.all(names.map(({ name }) => readApproval(workspace, name.replace(/\.json$/, ''))))
   return all.filter((one) => one !== undefined).sort((a, b) => (a.created_at < b.created_at ? -1 : 1))
 }
 
-/** Reads the approval of a token; `undefined` for a text that is no token of ours. */
+/** Reads the approval of a token; `undefined` if the token is invalid, or its file is missing or not sealed. */
 export async function readApproval(workspace: Workspace, token: string): Promise<PendingApproval | undefined> {
   if (!validToken.test(token)) return undefined
   const text = await workspace.readText(`${folder}/${token}.json`).catch(() => '')
@@ -43,11 +43,11 @@ export async function readApproval(workspace: Workspace, token: string): Promise
 }
 
 export async function writeApproval(workspace: Workspace, approval: PendingApproval): Promise<void> {
-  await using here = await ownFolder(workspace, folder)
+  await using here = await openPrivateFolder(workspace, folder)
   await writeState(`${here.ref}/${approval.token}.json`, workspace.seal.write('approval', approval.token, approval))
 }
 
 export async function removeApproval(workspace: Workspace, token: string): Promise<void> {
-  await using here = await ownFolder(workspace, folder)
+  await using here = await openPrivateFolder(workspace, folder)
   await unlink(`${here.ref}/${token}.json`).catch(() => {})
 }

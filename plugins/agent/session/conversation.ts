@@ -1,5 +1,5 @@
-import type { Mode, PreparedCall, Result, RightsLeft, ToolInfo } from '../../../core/shapes/index.js'
-import type { Approval, Approved, CallOptions, Kernel } from '../../../core/contract/index.js'
+import type { Mode, PreparedCall, Result, RightsScope, ToolInfo } from '../../../core/shapes/index.js'
+import type { Approval, ApprovalAnswer, CallOptions, Kernel } from '../../../core/contract/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import type { FileSnapshots } from '../../lib/snapshots/index.js'
 import type {
@@ -15,7 +15,7 @@ import type {
   TaskMemory,
   ThreadItem,
   TokenBreakdown,
-  Told,
+  ReminderKind,
 } from '../base/index.js'
 import type { Events } from '../events/index.js'
 import type { ModelAnswer, ModelConnection, ModelRequest } from '../model/index.js'
@@ -40,7 +40,7 @@ export interface Conversation {
   /** The mode of all calls from now on. */
   readonly mode: Mode
   /** The rights of all calls, in addition to the limits of the kernel. */
-  readonly only: RightsLeft | undefined
+  readonly only: RightsScope | undefined
   /** The model in use; another one after a fallback. */
   connection: ModelConnection
   readonly store: Store
@@ -55,7 +55,7 @@ export interface Conversation {
   /**
    * Returns the part of the system prompt after the instructions: the spec and contract of the current task, if any.
    */
-  standing(): Promise<string>
+  describeTask(): Promise<string>
   /** Lists the tools that the model may use. */
   readonly tools: (how?: { lean?: boolean }) => ToolInfo[]
   /** Makes a call with the rights of this conversation. All tool calls of the agent go through this method. */
@@ -65,12 +65,12 @@ export interface Conversation {
    * Throws VT_SESSION_WRITE.
    */
   commit(fact: Fact): Promise<void>
-  /** Adds a message of the harness to the conversation and its events; `tells` names its subject. */
-  inject(text: string, origin?: 'harness' | 'instructions', tells?: Told): Promise<void>
+  /** Adds a message of the harness on a subject to the conversation and its events. */
+  inject(text: string, origin?: 'harness' | 'instructions', tells?: ReminderKind): Promise<void>
   /** Shows a notice to the person without ending anything. */
   remark(code: string, message: string): Promise<void>
   /** Collects the facts of all rooms about the task, for its memory. */
-  remembered(): TaskMemory
+  collectMemory(): TaskMemory
   /** Records an event of the harness. */
   harness(event: HarnessEvent, fields?: Omit<ThreadItem & { type: 'harness' }, 'id' | 'type' | 'event'>): Promise<void>
 }
@@ -86,7 +86,7 @@ export interface ConversationContext {
   /** Returns the next request to the model, with every tool of the current segment. */
   request(): Promise<ModelRequest>
   /** Records the server's token counts for an answer that is about to join the conversation. */
-  answered(accepted: ModelAnswer): void
+  recordAnswer(accepted: ModelAnswer): void
   /** Returns the token counts by part for the turn that begins. */
   breakdown(): Promise<TokenBreakdown>
   /** Shortens the conversation if it is about to be too long; before the `first` step of a turn the limit is lower. */
@@ -94,7 +94,7 @@ export interface ConversationContext {
   /** Shortens the conversation after the server rejected its length; `false` if this turn already tried that. */
   recover(signal: AbortSignal): Promise<boolean>
   /** Shortens the conversation for another model that continues it. */
-  switched(signal: AbortSignal): Promise<void>
+  handleModelSwitch(signal: AbortSignal): Promise<void>
   /** Restarts the conversation with its memory, `texts` and the input of the current turn. */
   reset(trigger: ResetTrigger, texts: readonly string[]): Promise<void>
   /** Adds the instructions of the folders that the calls of a step used, once each. */
@@ -104,21 +104,21 @@ export interface ConversationContext {
 /** The lifecycle hooks of the user, for rooms other than the loop. */
 export interface ConversationHooks {
   /** Returns `false` if a hook forbids shortening the conversation. */
-  mayCompact(trigger: CompactTrigger, signal: AbortSignal): Promise<boolean>
-  compacted(trigger: CompactTrigger, signal: AbortSignal): Promise<void>
+  canCompact(trigger: CompactTrigger, signal: AbortSignal): Promise<boolean>
+  handleCompaction(trigger: CompactTrigger, signal: AbortSignal): Promise<void>
   /** Adds the notes of earlier hooks to the open turn. */
-  sayNotes(): Promise<void>
+  addNotes(): Promise<void>
   /** Returns what a hook wants done after the model has finished. */
-  stop(last_assistant_message: string, signal: AbortSignal): Promise<string | undefined>
+  checkStop(last_assistant_message: string, signal: AbortSignal): Promise<string | undefined>
 }
 
 /** Answers questions about calls. */
 export interface ConversationApprovals {
   /** A person or program can answer. */
-  readonly possible: boolean
+  readonly canAsk: boolean
   /** Returns whether the call was pending when the last process ended. */
-  waits(call_id: string): Promise<boolean>
-  ask(call: CallPart, request: Approval, signal: AbortSignal): Promise<Approved>
+  isPending(call_id: string): Promise<boolean>
+  ask(call: CallPart, request: Approval, signal: AbortSignal): Promise<ApprovalAnswer>
   /** Asks on behalf of a delegated agent. */
-  relay(approve: Approve, request: Approval): Promise<Approved>
+  relay(approve: Approve, request: Approval): Promise<ApprovalAnswer>
 }

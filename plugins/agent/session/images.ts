@@ -1,6 +1,6 @@
 import type { ContentBlock } from '../../../core/shapes/index.js'
 import { sha256 } from '../../../core/system/index.js'
-import { lookAtImage } from '../../lib/reading/index.js'
+import { readImageFacts } from '../../lib/reading/index.js'
 import type { ImageRef, Msg, Store } from '../base/index.js'
 
 /** The limits of images in one request: number and base64 bytes. The newest images win. */
@@ -12,7 +12,7 @@ const toImagePath = (digest: string): string => `images/${digest}.b64`
 
 /** Stores an image next to the journal, which names it by its digest. Returns the reason if the bytes are no image. */
 export async function keepImage(store: Store, bytes: Buffer, name: string): Promise<ImageRef | string> {
-  const facts = lookAtImage(bytes)
+  const facts = readImageFacts(bytes)
   if (typeof facts === 'string') return facts
   const digest = sha256(bytes)
   await store.write(toImagePath(digest), bytes.toString('base64'))
@@ -61,9 +61,8 @@ export async function loadImages(
     }
     // An unreadable file counts as missing: no image is worth a conversation.
     const data = await store.read(toImagePath(digest)).catch(() => undefined)
-    if (data === undefined) found.set(digest, { why: 'it is gone' })
-    else if (sha256(Buffer.from(data, 'base64')) !== digest)
-      found.set(digest, { why: 'its file beside the journal has changed' })
+    if (data === undefined) found.set(digest, { why: 'its file is missing' })
+    else if (sha256(Buffer.from(data, 'base64')) !== digest) found.set(digest, { why: 'its file has changed' })
     else {
       found.set(digest, { data })
       left -= size

@@ -24,7 +24,7 @@ export {
   resultPart,
   listUnansweredCalls,
 } from './state.js'
-export { takeRecordsBefore, type StatePart, type StateTable } from './state_table.js'
+export { listEarlierRecords, type StatePart, type StateTable } from './state_table.js'
 export { createMemoryStore, openStore, createReadError, isValidSessionId } from './store.js'
 export {
   toSummary,

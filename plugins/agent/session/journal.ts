@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { withoutValues } from '../../../core/text/index.js'
+import { redactValues } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { AgentError, type Fact, type JournalRecord, type Store } from '../base/index.js'
 
@@ -13,7 +13,7 @@ export const createMark =
 
 /** Formats a record as a line with its number, the user's mark and a checksum. Our own secrets are redacted. */
 export function formatRecord(fact: Fact, n: number, turn: number, ts: string, mark: Mark): string {
-  const own = withoutValues(JSON.stringify({ n, ts, turn, ...fact }))
+  const own = redactValues(JSON.stringify({ n, ts, turn, ...fact }))
   const body = `${own.slice(0, -1)},"seal":"${mark(own)}"}`
   return `${body.slice(0, -1)},"crc":"${computeChecksum(body.slice(0, -1))}"}\n`
 }
@@ -40,10 +40,13 @@ export const createDamageError = (line: number, session: string): AgentError =>
   new AgentError('VT_SESSION_CORRUPT', `Line ${line} of the journal of session ${session} is damaged.`)
 
 const createForeignError = (session: string, what: string): AgentError => {
-  const hint = `Look at it with \`vtcode sessions show ${session}\`; if you trust who wrote it, \`vtcode sessions adopt ${session}\`, then go on.`
+  const hint =
+    `Check it with \`vtcode sessions show ${session}\`; if you trust its author, \`vtcode sessions ` +
+    `adopt ${session}\`, then go on.`
   return new AgentError(
     'VT_SESSION_FOREIGN',
-    `The session '${session}' was changed by somebody else, or written by an older version: ${what} has no valid seal of yours.`,
+    `The session '${session}' was changed by another user, or written by an older version: ${what} ` +
+      'has no valid seal of yours.',
     { hint },
   )
 }

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { open, unlink } from 'node:fs/promises'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
-import { holderLives, isHolder, readOwn, thisHolder, type Holder } from '../../lib/state/index.js'
+import { isHolderAlive, isHolder, readPrivateFile, getOwnHolder, type Holder } from '../../lib/state/index.js'
 import { AgentError } from '../base/index.js'
 
 /**
@@ -13,12 +13,12 @@ export async function lockSession(workspace: Workspace, path: string, folder: Ha
   {
     // Reading and taking the lock are one step for all processes.
     await using _ = await workspace.lock([`${path}/lock`])
-    const holder = parseHolder(await readOwn(file).catch(() => undefined))
-    if (holder && holderLives(holder)) throw createLockedError(holder, `${path}/lock`)
+    const holder = parseHolder(await readPrivateFile(file).catch(() => undefined))
+    if (holder && isHolderAlive(holder)) throw createLockedError(holder, `${path}/lock`)
     await unlink(file).catch(() => {})
     const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
     const handle = await open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
-    await handle.writeFile(JSON.stringify(thisHolder()))
+    await handle.writeFile(JSON.stringify(getOwnHolder()))
     await handle.close()
   }
   return () => unlink(file).catch(() => {})
@@ -27,7 +27,7 @@ export async function lockSession(workspace: Workspace, path: string, folder: Ha
 /** Returns whether a live process holds the session. */
 export async function isSessionLocked(workspace: Workspace, path: string): Promise<boolean> {
   const holder = parseHolder(await workspace.readText(`${path}/lock`).catch(() => undefined))
-  return holder !== undefined && holderLives(holder)
+  return holder !== undefined && isHolderAlive(holder)
 }
 
 function parseHolder(text: string | undefined): Holder | undefined {
@@ -44,7 +44,8 @@ function parseHolder(text: string | undefined): Holder | undefined {
  * machine cannot know.
  */
 function createLockedError({ pid, host }: Holder, file: string): AgentError {
-  if (host === thisHolder().host) return new AgentError('VT_SESSION_LOCKED', `The session is in use by process ${pid}.`)
+  if (host === getOwnHolder().host)
+    return new AgentError('VT_SESSION_LOCKED', `The session is in use by process ${pid}.`)
   return new AgentError('VT_SESSION_LOCKED', `The session is in use by process ${pid} on ${JSON.stringify(host)}.`, {
     hint: `If nothing runs there any more, delete ${file}.`,
   })

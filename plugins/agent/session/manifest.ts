@@ -1,7 +1,7 @@
 import { version } from '../../../core/system/index.js'
-import { withoutValues } from '../../../core/text/index.js'
+import { redactValues } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { callsFolder } from '../../lib/state/index.js'
+import { CALLS_FOLDER } from '../../lib/state/index.js'
 import type { OutcomeCode } from '../base/index.js'
 import type { Conversation } from './conversation.js'
 import { isSessionLocked } from './lock.js'
@@ -58,7 +58,7 @@ export function createManifest(
     step_count: state.steps,
     event_count: events.count,
     ...keepFixedFields(before),
-    first_prompt: withoutValues(state.first_prompt.slice(0, 160)),
+    first_prompt: redactValues(state.first_prompt.slice(0, 160)),
     total_cost_usd: state.cost,
     vtcode_version: version,
   }
@@ -106,13 +106,13 @@ function keepFixedFields({
 /** Lists the sessions of a workspace, the most recently used first. */
 export async function listSessions(workspace: Workspace): Promise<SessionManifest[]> {
   const found: SessionManifest[] = []
-  for (const { name, kind } of await workspace.listNames(callsFolder).catch(() => [])) {
+  for (const { name, kind } of await workspace.listNames(CALLS_FOLDER).catch(() => [])) {
     if (kind !== 'directory') continue
-    const text = await workspace.readText(`${callsFolder}/${name}/manifest.json`).catch(() => undefined)
+    const text = await workspace.readText(`${CALLS_FOLDER}/${name}/manifest.json`).catch(() => undefined)
     const manifest = text === undefined ? undefined : parseManifest(text)
     if (manifest?.session_id !== name) continue
     // The process died before it could write the end.
-    const interrupted = manifest.status === 'active' && !(await isSessionLocked(workspace, `${callsFolder}/${name}`))
+    const interrupted = manifest.status === 'active' && !(await isSessionLocked(workspace, `${CALLS_FOLDER}/${name}`))
     found.push(interrupted ? { ...manifest, status: 'interrupted' } : manifest)
   }
   return found.sort((a, b) => (a.updated_at < b.updated_at ? 1 : -1))

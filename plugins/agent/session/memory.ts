@@ -1,4 +1,4 @@
-import { block, withoutValues } from '../../../core/text/index.js'
+import { block, redactValues } from '../../../core/text/index.js'
 import type { GroundedFact, TaskMemory } from '../base/index.js'
 import type { Conversation } from './conversation.js'
 import { messageText, type ConversationState } from './state.js'
@@ -70,8 +70,10 @@ export function createMemoryEnvelope(
 /** Saves the memory of a session; `archive` is its file name in the history folder. */
 export async function saveMemory(thread: Conversation, archive?: string): Promise<void> {
   const { state, session_id, queue, providers, store, settings } = thread
-  const text = withoutValues(
-    JSON.stringify(createMemoryEnvelope(state, session_id, queue.pending, providers.clock.now(), thread.remembered())),
+  const text = redactValues(
+    JSON.stringify(
+      createMemoryEnvelope(state, session_id, queue.pending, providers.clock.now(), thread.collectMemory()),
+    ),
   )
   await store.write('memory.json', text)
   if (archive !== undefined && settings.context.dynamic.persist_history) await store.archive(archive, text)

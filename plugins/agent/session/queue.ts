@@ -1,4 +1,12 @@
-import { AgentError, uuidOf, type Clock, type MessageOrigin, type Msg, type Random, type Store } from '../base/index.js'
+import {
+  AgentError,
+  createUuid,
+  type Clock,
+  type MessageOrigin,
+  type Msg,
+  type Random,
+  type Store,
+} from '../base/index.js'
 
 interface Pending {
   id: string
@@ -52,7 +60,7 @@ export class Queue {
   async add(
     text: string,
     {
-      id = uuidOf(this.random),
+      id = createUuid(this.random),
       origin = 'queue',
       first = false,
     }: { id?: string; origin?: MessageOrigin; first?: boolean } = {},

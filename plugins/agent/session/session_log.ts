@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { callsFolder, openOwn, readOwn } from '../../lib/state/index.js'
+import { CALLS_FOLDER, openPrivateFile, readPrivateFile } from '../../lib/state/index.js'
 import { AgentError, type Store } from '../base/index.js'
 import { isValidSessionId } from './store.js'
 
@@ -15,15 +15,15 @@ async function listLogFiles(ref: string): Promise<string[]> {
 /** Returns whether a session has an event log. */
 const hasEvents = async (workspace: Workspace, id: string): Promise<boolean> =>
   isValidSessionId(id) &&
-  (await workspace.stat(`${callsFolder}/${id}/events.jsonl`).catch(() => undefined)) !== undefined
+  (await workspace.stat(`${CALLS_FOLDER}/${id}/events.jsonl`).catch(() => undefined)) !== undefined
 
 /** Yields all events of a session as bytes, in order. Throws VT_SESSION_NOT_FOUND. */
 export async function* readEventBytes(workspace: Workspace, id: string): AsyncGenerator<Buffer> {
   if (!(await hasEvents(workspace, id)))
     throw new AgentError('VT_SESSION_NOT_FOUND', `Session not found: '${id}' has left no events in this workspace.`)
-  await using folder = await workspace.openDirectory(`${callsFolder}/${id}`)
+  await using folder = await workspace.openDirectory(`${CALLS_FOLDER}/${id}`)
   for (const name of await listLogFiles(folder.ref)) {
-    const file = await openOwn(`${folder.ref}/${name}`)
+    const file = await openPrivateFile(`${folder.ref}/${name}`)
     try {
       const buffer = Buffer.alloc(pieceBytes)
       for (;;) {
@@ -43,9 +43,9 @@ export async function readSessionFile(workspace: Workspace, id: string, path: st
   try {
     const [name, folder] = path.split('/').reverse()
     await using handle = await workspace.openDirectory(
-      folder === undefined ? `${callsFolder}/${id}` : `${callsFolder}/${id}/${folder}`,
+      folder === undefined ? `${CALLS_FOLDER}/${id}` : `${CALLS_FOLDER}/${id}/${folder}`,
     )
-    return await readOwn(`${handle.ref}/${name}`)
+    return await readPrivateFile(`${handle.ref}/${name}`)
   } catch {
     return undefined
   }

@@ -77,7 +77,7 @@ type Reducer<S> = (state: S, fact: Fact, turn: number) => void
 const beginsTurn = ({ kind }: JournalRecord): boolean => kind === 'turn_start' || kind === 'revert'
 
 /** Returns the records before a turn. */
-export function takeRecordsBefore(records: readonly JournalRecord[], turn: number): readonly JournalRecord[] {
+export function listEarlierRecords(records: readonly JournalRecord[], turn: number): readonly JournalRecord[] {
   const first = records.findIndex((record) => beginsTurn(record) && record.turn >= turn)
   return first < 0 ? records : records.slice(0, first)
 }

@@ -4,8 +4,8 @@ import { basename, dirname } from 'node:path'
 import { writeState } from '../../../core/system/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import { historyFolder } from '../../lib/files/index.js'
-import { openOwn, ownFolder, readOwn, callsFolder } from '../../lib/state/index.js'
-import { AgentError, messageOf, type Log, type Store } from '../base/index.js'
+import { openPrivateFile, openPrivateFolder, readPrivateFile, CALLS_FOLDER } from '../../lib/state/index.js'
+import { AgentError, toErrorMessage, type Log, type Store } from '../base/index.js'
 import { createMark } from './journal.js'
 import { lockSession } from './lock.js'
 
@@ -21,10 +21,12 @@ const { O_RDWR, O_CREAT, O_APPEND } = constants
  * VT_SESSION_WRITE.
  */
 export async function openStore(workspace: Workspace, id: string, how: { must_exist: boolean }): Promise<Store> {
-  const path = `${callsFolder}/${id}`
+  const path = `${CALLS_FOLDER}/${id}`
   if (how.must_exist && !(isValidSessionId(id) && (await workspace.stat(`${path}/messages.jsonl`))))
     throw new AgentError('VT_SESSION_NOT_FOUND', `Session not found: '${id}' in this workspace.`)
-  const folder = await ownFolder(workspace, path).catch((error: unknown) => Promise.reject(toSessionError(path, error)))
+  const folder = await openPrivateFolder(workspace, path).catch((error: unknown) =>
+    Promise.reject(toSessionError(path, error)),
+  )
   try {
     return new DiskStore(workspace, path, folder, await lockSession(workspace, path, folder))
   } catch (error) {
@@ -95,7 +97,7 @@ class DiskStore implements Store {
   private log(name: Log): Promise<FileHandle> {
     const known = this.logs.get(name)
     if (known) return known
-    const file = openOwn(`${this.folder.ref}/${name}`, O_RDWR | O_CREAT | O_APPEND)
+    const file = openPrivateFile(`${this.folder.ref}/${name}`, O_RDWR | O_CREAT | O_APPEND)
     this.logs.set(name, file)
     return file
   }
@@ -118,7 +120,7 @@ class DiskStore implements Store {
   }
 
   private async writeInFolder(path: string, name: string, text: string): Promise<void> {
-    const folder = await ownFolder(this.workspace, path).catch((error: unknown) =>
+    const folder = await openPrivateFolder(this.workspace, path).catch((error: unknown) =>
       Promise.reject(createWriteError(`${path}/${name}`, error)),
     )
     try {
@@ -129,7 +131,7 @@ class DiskStore implements Store {
   }
 
   read(name: string): Promise<string | undefined> {
-    return readOwn(`${this.folder.ref}/${name}`).catch((error: unknown) =>
+    return readPrivateFile(`${this.folder.ref}/${name}`).catch((error: unknown) =>
       Promise.reject(createReadError(`${this.path}/${name}`, error)),
     )
   }
@@ -153,12 +155,12 @@ async function replaceFile(path: string, name: string, text: string, { durable }
 
 // Node names the path by our file descriptor, which means nothing to a person.
 const createWriteError = (name: string, error: unknown): AgentError =>
-  new AgentError('VT_SESSION_WRITE', `${name} cannot be written: ${messageOf(error).replace(/, \w+ '.*$/, '')}.`)
+  new AgentError('VT_SESSION_WRITE', `${name} cannot be written: ${toErrorMessage(error).replace(/, \w+ '.*$/, '')}.`)
 
 /** Creates the error of an unreadable file. It never counts as missing: the next write would replace it. */
 export const createReadError = (path: string, error: unknown): AgentError =>
-  new AgentError('VT_SESSION_CORRUPT', `${path} cannot be read: ${messageOf(error)}.`, {
-    hint: 'Look at it by hand; nothing was changed.',
+  new AgentError('VT_SESSION_CORRUPT', `${path} cannot be read: ${toErrorMessage(error)}.`, {
+    hint: 'Check the file by hand; nothing was changed.',
   })
 
 /** Converts errors of the file system to VT_SESSION_WRITE; other errors stay unchanged. */

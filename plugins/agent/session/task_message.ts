@@ -1,6 +1,6 @@
 import { VtError } from '../../../core/shapes/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { mostOfImage } from '../../lib/reading/index.js'
+import { IMAGE_LIMITS } from '../../lib/reading/index.js'
 import { AgentError, type Msg, type Store } from '../base/index.js'
 import { keepImage } from './images.js'
 
@@ -59,8 +59,8 @@ async function readImage(workspace: Workspace, given: GivenImage): Promise<{ nam
   }
   try {
     await using file = await workspace.openFile(given)
-    if (file.stat.bytes > mostOfImage.bytes)
-      throw createImageError(given, `it has ${file.stat.bytes} bytes, and at most ${mostOfImage.bytes} are taken`)
+    if (file.stat.bytes > IMAGE_LIMITS.bytes)
+      throw createImageError(given, `it has ${file.stat.bytes} bytes, and at most ${IMAGE_LIMITS.bytes} are taken`)
     return { name: given, bytes: await file.read(0, file.stat.bytes) }
   } catch (error) {
     if (!(error instanceof VtError)) throw error

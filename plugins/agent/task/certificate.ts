@@ -1,8 +1,8 @@
 import { isObject, type Schema } from '../../../core/shapes/index.js'
 import { sha256 } from '../../../core/system/index.js'
-import { shortLine } from '../../../core/text/index.js'
+import { truncateLine } from '../../../core/text/index.js'
 import { compile } from '../../../core/schema/index.js'
-import { canonicalJson } from '../../../core/trust/index.js'
+import { toCanonicalJson } from '../../../core/trust/index.js'
 import { AgentError, type FileHash, type ProofRun, type Tracker, type VerificationResult } from '../base/index.js'
 import type { ConversationState } from '../session/index.js'
 import { describeEnding } from './ending.js'
@@ -14,7 +14,7 @@ export interface Certificate {
   type: 'vtcode.certificate'
   version: 1
   session_id: string
-  /** When the commands had run, ISO 8601. */
+  /** The time after the commands, ISO 8601. */
   created_at: string
   /** The last model in use, and the digest of the prompt that it read. */
   model: string | null
@@ -49,7 +49,7 @@ export function createCertificate(
     files,
     tracker: tracker ?? null,
   } as const
-  return canonicalJson({ ...body, digest: sha256(canonicalJson(body)) })
+  return toCanonicalJson({ ...body, digest: sha256(toCanonicalJson(body)) })
 }
 
 const text = (maxLength: number) => ({ type: 'string', maxLength })
@@ -107,12 +107,12 @@ export async function readCertificate(source: string): Promise<Certificate> {
   const out = (value as unknown as Certificate).files.find(({ path }) =>
     /^([/\\]|[A-Za-z]:)|(^|[/\\])\.\.([/\\]|$)/.test(path),
   )
-  if (out) throw wrong(`the path ${JSON.stringify(shortLine(out.path, 200))} leads outside the workspace.`)
+  if (out) throw wrong(`the path ${JSON.stringify(truncateLine(out.path, 200))} leads outside the workspace.`)
   const { digest: named, ...body } = value as unknown as Certificate
-  if (sha256(canonicalJson(body)) !== named)
+  if (sha256(toCanonicalJson(body)) !== named)
     throw new AgentError(
       'VT_CERTIFICATE_DAMAGED',
-      `The certificate of ${body.session_id} is not as it was written: its digest is another.`,
+      `The certificate of ${body.session_id} was changed: its digest does not match.`,
     )
   return { ...body, digest: named }
 }
@@ -123,10 +123,10 @@ export function listDifferences(
   now: { files: readonly FileHash[]; ran: readonly ProofRun[] },
 ): string[] {
   const hashes = new Map(now.files.map(({ path, sha256 }) => [path, sha256]))
-  const changed = listChangedFiles(files, now.files).map(
-    ({ path, sha256 }) =>
-      `${path}: ${(hashes.get(path) ?? null) === null ? 'not there any more' : sha256 === null ? 'there again' : 'changed'}`,
-  )
+  const changed = listChangedFiles(files, now.files).map(({ path, sha256 }) => {
+    const isMissing = (hashes.get(path) ?? null) === null
+    return `${path}: ${isMissing ? 'not there any more' : sha256 === null ? 'there again' : 'changed'}`
+  })
   const again = now.ran.flatMap((one) => {
     const before = commands.find(({ command }) => command === one.command)
     if (!before || (before.exit_code === one.exit_code && before.digest === one.digest)) return []

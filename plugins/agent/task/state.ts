@@ -22,7 +22,7 @@ export interface FinishState {
   continuation: string | undefined
   /** Continued turns in a row that left the tracker unchanged. */
   stalled: number
-  /** Why the conversation may restart with the next turn: a person wants it, or it was shortened. */
+  /** The reason for a restart of the conversation with the next turn: a person's wish or a compaction. */
   fresh: Exclude<ResetTrigger, 'stall'> | undefined
   /** The model has not read the present tracker and goal. */
   reminder_due: boolean
@@ -105,7 +105,10 @@ export const finishPart: StatePart<ConversationState, FinishState> = {
       state.reminder_due = by !== 'model'
     },
     goal(state, { text, verify }) {
-      Object.assign(state, { goal: { text, verify, since: { turns: state.turn, cost: state.cost } }, untold: true })
+      Object.assign(state, {
+        goal: { text, verify, since: { turns: state.turn, cost: state.cost } },
+        reminder_due: true,
+      })
     },
     goal_end(state) {
       state.goal = undefined
@@ -137,7 +140,7 @@ export const finishPart: StatePart<ConversationState, FinishState> = {
       state.reminder_due = true
     },
     revert(state) {
-      Object.assign(state, { untold: true, owed: undefined, idle: { turns: 0, now: false } })
+      Object.assign(state, { reminder_due: true, continuation: undefined, idle: { turns: 0, now: false } })
     },
     message(state, { tells }) {
       if (tells === 'tracker') state.reminder_due = false

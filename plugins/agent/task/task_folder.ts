@@ -1,5 +1,5 @@
 import type { Workspace } from '../../../core/workspace/index.js'
-import { callsFolder } from '../../lib/state/index.js'
+import { CALLS_FOLDER } from '../../lib/state/index.js'
 import { isSessionLocked } from '../session/index.js'
 
 export const taskFolder = '.vtcode/tasks'
@@ -29,7 +29,7 @@ export async function findTaskFile(
   const holder = await readOwner(workspace, shared)
   if (holder === session || holder === undefined) return shared
   if (!claim) return undefined
-  if (holder !== 'nobody' && (await isSessionLocked(workspace, `${callsFolder}/${holder}`))) return own
+  if (holder !== 'nobody' && (await isSessionLocked(workspace, `${CALLS_FOLDER}/${holder}`))) return own
   return (await archiveFile(workspace, shared, holder)) ? shared : undefined
 }
 
@@ -53,7 +53,7 @@ async function isOurs(workspace: Workspace, path: string): Promise<boolean> {
   }
 }
 
-/** Reads the owner of a file: `nobody` if its first lines name no session, `undefined` if there is no file. */
+/** Reads the owner of a file: no owner if its first lines name no session, `undefined` if there is no file. */
 async function readOwner(workspace: Workspace, path: string): Promise<string | undefined> {
   if (!(await workspace.stat(path))) return undefined
   const head = (await workspace.read(path, { offset: 0, length: 400 }).catch(() => Buffer.alloc(0))).toString()

@@ -2,7 +2,7 @@ import { VtError } from '../../../core/shapes/index.js'
 import { sha256 } from '../../../core/system/index.js'
 import { redactText } from '../../../core/text/index.js'
 import type { EntryStat, Workspace } from '../../../core/workspace/index.js'
-import { clock, messageOf } from '../base/index.js'
+import { clock, toErrorMessage } from '../base/index.js'
 import { findTaskFile, taskFolder } from './task_folder.js'
 
 const largest = 64 * 1024
@@ -37,7 +37,7 @@ export class TaskView {
     } catch (error) {
       return error instanceof VtError && error.code === 'VT_PATH_NOT_FOUND'
         ? undefined
-        : { problem: `${path} cannot be read: ${messageOf(error)}` }
+        : { problem: `${path} cannot be read: ${toErrorMessage(error)}` }
     }
   }
 

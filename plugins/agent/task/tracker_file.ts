@@ -1,5 +1,5 @@
 import type { Workspace } from '../../../core/workspace/index.js'
-import { messageOf, type Tracker } from '../base/index.js'
+import { toErrorMessage, type Tracker } from '../base/index.js'
 import { TaskView } from './task_view.js'
 import { MalformedLine, parseTracker, formatTracker } from './tracker_text.js'
 
@@ -26,7 +26,7 @@ export class TrackerFile {
         error instanceof MalformedLine
           ? new MalformedLine(error.line + 1, error.message.replace(/^Line \d+: /, ''))
           : error
-      return { problem: `${edit.path} is not used: ${messageOf(shifted)}` }
+      return { problem: `${edit.path} is not used: ${toErrorMessage(shifted)}` }
     }
   }
 

@@ -1,10 +1,10 @@
 import { createHash, type Hash } from 'node:crypto'
-import { definedOnly, type JsonObject, type Result } from '../../../core/shapes/index.js'
+import { omitUndefined, type JsonObject, type Result } from '../../../core/shapes/index.js'
 import { sha256 } from '../../../core/system/index.js'
 import { toText } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { AgentError, textOfResult, type FileHash, type ProofRun, type VerificationResult } from '../base/index.js'
-import { ownCall, timeless } from '../loop/index.js'
+import { AgentError, toModelText, type FileHash, type ProofRun, type VerificationResult } from '../base/index.js'
+import { makeOwnCall, stripTimes } from '../loop/index.js'
 import type { Conversation } from '../session/index.js'
 import { listNamedCommands, type FinishState } from './state.js'
 
@@ -111,7 +111,7 @@ export async function runProofs(
     await thread.harness(passed ? 'verification_passed' : 'verification_failed', {
       message: command,
       duration_ms,
-      ...definedOnly({ path }),
+      ...omitUndefined({ path }),
       data: { command, exit_code },
     })
     if (!passed) return { result: 'failed', ran, failed: one, refused }
@@ -126,7 +126,7 @@ async function runCommand(
   signal: AbortSignal,
 ): Promise<Proved | Verified['refused'][number]> {
   const input = { command, timeout_secs: thread.settings.harness.verification.timeout_secs }
-  const { result, answer, duration_ms } = await ownCall(
+  const { result, answer, duration_ms } = await makeOwnCall(
     thread,
     RUNNER_SLOT,
     input,
@@ -138,7 +138,7 @@ async function runCommand(
   return {
     ...(await createProof(command, result, duration_ms, thread.workspace)),
     says: formatOutput(readEnding(result).printed, path),
-    ...definedOnly({ path }),
+    ...omitUndefined({ path }),
   }
 }
 
@@ -165,7 +165,7 @@ async function computeDigest(result: Result, printed: string, workspace: Workspa
     stdout_bytes,
     stderr_bytes,
   } = (result.ok ? result.output : {}) as JsonObject
-  if (truncated !== true || typeof spool_path !== 'string') return sha256(timeless(printed))
+  if (truncated !== true || typeof spool_path !== 'string') return sha256(stripTimes(printed))
   const both = typeof stderr_spool_path === 'string'
   const ofOut = both || toText(stdout).includes(spool_path)
   const hash = createHash('sha256')
@@ -173,11 +173,11 @@ async function computeDigest(result: Result, printed: string, workspace: Workspa
     [stdout, ofOut ? spool_path : undefined],
     [stderr, both ? stderr_spool_path : ofOut ? undefined : spool_path],
   ] as const) {
-    if (path === undefined) hash.update(`${timeless(toText(text))}\n`)
+    if (path === undefined) hash.update(`${stripTimes(toText(text))}\n`)
     // If the spool file was deleted, the two ends of the output remain.
     else
       await hashFile(workspace, toText(path), hash).catch(() =>
-        hash.update(timeless(toText(text).replaceAll(toText(path), ''))),
+        hash.update(stripTimes(toText(text).replaceAll(toText(path), ''))),
       )
   }
   // If no file has the whole output, at least its size counts.
@@ -195,7 +195,7 @@ async function hashFile(workspace: Workspace, path: string, hash: Hash): Promise
     const bytes = await handle.read(offset, PIECE_BYTES)
     const text = rest + bytes.toString('latin1')
     const end = bytes.length < PIECE_BYTES || text.length > 4 * PIECE_BYTES ? text.length : text.lastIndexOf('\n') + 1
-    hash.update(timeless(text.slice(0, end)), 'latin1')
+    hash.update(stripTimes(text.slice(0, end)), 'latin1')
     rest = text.slice(end)
     if (bytes.length < PIECE_BYTES) return
   }
@@ -217,7 +217,7 @@ export function listChangedFiles(files: readonly FileHash[], now: readonly FileH
 }
 
 function readEnding(result: Result): Pick<ProofRun, 'exit_code' | 'timed_out'> & { printed: string } {
-  if (!result.ok) return { exit_code: null, timed_out: false, printed: textOfResult(result).text }
+  if (!result.ok) return { exit_code: null, timed_out: false, printed: toModelText(result).text }
   const { exit_code, timed_out, stdout, stderr } = result.output as JsonObject
   return {
     exit_code: typeof exit_code === 'number' ? exit_code : null,

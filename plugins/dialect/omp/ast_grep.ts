@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { ok, problem, type Context, type Handler, type JsonObject, type Next } from '../../../core/index.js'
 import { nextCall } from '../../lib/base/index.js'
-import { getLoadedSkills, pathOf } from '../../lib/skills/index.js'
+import { getLoadedSkills, toCallerPath } from '../../lib/skills/index.js'
 
 interface Input {
   pat: string
@@ -16,7 +16,7 @@ interface Match {
   metaVariables?: { single?: Record<string, { text: string }>; multi?: Record<string, { text: string }[]> }
 }
 
-/** The detailed answer of the structural search. */
+/** The detailed result of the structural search. */
 interface Found {
   matches: Match[]
   total_matches?: number
@@ -26,16 +26,16 @@ interface Found {
   parse_issues?: { file?: string; language?: string; reason: string }[]
 }
 
-const PAGE = 50
-const ISSUES = 20
+const PAGE_SIZE = 50
+const MAX_ISSUES = 20
 
-/** `ast_grep` as oh-my-pi's models know it: the structural search in another wording. */
+/** `ast_grep` with the schema of oh-my-pi, served by the structural search. */
 const astGrep: Handler<Input> = async ({ input }, context) => {
   const pattern = input.pat.trim()
   if (pattern === '') throw problem('VT_INPUT_INVALID', { problem: "'pat' is empty." })
   const skip = Math.floor(input.skip)
-  const { paths, single } = await present(
-    input.paths.map((path) => ofSkill(path, context)),
+  const { paths, single } = await filterExisting(
+    input.paths.map((path) => resolveSkillPath(path, context)),
     context,
   )
   const asked = {
@@ -46,12 +46,12 @@ const astGrep: Handler<Input> = async ({ input }, context) => {
     strictness: 'smart',
     include_hidden: true,
     skip,
-    max_results: PAGE,
+    max_results: PAGE_SIZE,
     response_format: 'detailed',
   }
   const result = await context.call('unified_search', asked)
   if (!result.ok) return result
-  // Another backend may know less of it.
+  // Another backend may return fewer fields.
   const found = result.output as unknown as Found
   const {
     matches: shown,
@@ -60,7 +60,7 @@ const astGrep: Handler<Input> = async ({ input }, context) => {
     files = [],
     parse_issues = [],
   } = found
-  const limitReached = matchCount > skip + PAGE
+  const limitReached = matchCount > skip + PAGE_SIZE
   const issues = [...new Set(parse_issues.map(({ file, language, reason }) => `${file ?? language}: ${reason}`))]
   const output: JsonObject = {
     matchCount,
@@ -72,35 +72,36 @@ const astGrep: Handler<Input> = async ({ input }, context) => {
     files: files.map(({ file }) => file),
     fileMatches: files.map(({ file, count }) => ({ path: file, count })),
   }
-  const anchors = context.plugin.options['anchors'] === 'hash' ? await hashesOf(shown, context) : undefined
+  const anchors = context.plugin.options['anchors'] === 'hash' ? await readHashes(shown, context) : undefined
   return ok(output, { text: render(shown, anchors ?? single, limitReached, issues) })
 }
 export default astGrep
 
-/** `skill://NAME/FILE` is a file of a skill that was loaded, as far as the workspace goes. Throws VT_INPUT_INVALID. */
-function ofSkill(path: string, { host, session, workspace }: Context): string {
+/** Resolves `skill://NAME/FILE`, a file of a loaded skill inside the workspace. Throws VT_INPUT_INVALID. */
+function resolveSkillPath(path: string, { host, session, workspace }: Context): string {
   const [, name, file] = /^\s*skill:\/\/([^/]+)\/(.+?)\s*$/.exec(path) ?? []
   if (name === undefined) return path
   const refuse = (what: string, extra?: { hint: string; next?: Next }) =>
     problem('VT_INPUT_INVALID', { problem: `'${path.trim()}' ${what}` }, extra)
-  if (/[*?[{]/.test(file!)) throw refuse('holds a pattern; a URL names one file.')
+  if (/[*?[{]/.test(file!)) throw refuse('holds a pattern; name one file.')
   const skill = host.skills().find(name)
   if (!skill || !getLoadedSkills(session).has(skill.id)) {
     const next = nextCall('skill', { name })
-    throw refuse('is of a skill that is not loaded.', { hint: 'Load it with {slot:load_skill}.', next })
+    throw refuse('names a skill that is not loaded.', { hint: 'Load it with {slot:load_skill}.', next })
   }
-  const folder = pathOf(skill.folder, workspace)
+  const folder = toCallerPath(skill.folder, workspace)
   if (isAbsolute(folder)) {
     const hint = 'Name a file of a skill of the workspace. Read files of other skills with {slot:load_skill_resource}.'
     throw refuse('is outside the workspace.', { hint })
   }
   const way = join(folder, file!)
-  if (!way.startsWith(`${folder}/`) || !existsSync(join(workspace.root, way))) throw refuse('is no file of the skill.')
+  if (!way.startsWith(`${folder}/`) || !existsSync(join(workspace.root, way)))
+    throw refuse('is not a file of the skill.')
   return way
 }
 
-/** The hashes of the files that are shown, as `expected_hash` of an edit takes them. */
-async function hashesOf(matches: readonly Match[], context: Context): Promise<Map<string, string>> {
+/** Reads the hashes of the shown files, as `expected_hash` of an edit takes them. */
+async function readHashes(matches: readonly Match[], context: Context): Promise<Map<string, string>> {
   const files = [...new Set(matches.map(({ file }) => file))]
   const read = files.map((path) =>
     context.call('unified_file', { action: 'read', path, offset_lines: 1, page_size_lines: 1 }),
@@ -109,13 +110,16 @@ async function hashesOf(matches: readonly Match[], context: Context): Promise<Ma
   return new Map(files.map((path, at) => [path, hashes[at]!]))
 }
 
-/** The entries that exist, and whether they are one single file. Throws VT_INPUT_INVALID, VT_PATH_NOT_FOUND. */
-async function present(all: readonly string[], { workspace }: Context): Promise<{ paths: string[]; single: boolean }> {
+/** Returns the paths that exist, and whether they are one single file. Throws VT_INPUT_INVALID, VT_PATH_NOT_FOUND. */
+async function filterExisting(
+  all: readonly string[],
+  { workspace }: Context,
+): Promise<{ paths: string[]; single: boolean }> {
   const found: { path: string; kind: string | undefined }[] = []
   for (const path of new Set(all.map((one) => one.trim()))) {
     if (path === '') throw problem('VT_INPUT_INVALID', { problem: "'paths' holds an empty entry." })
     if (/^[a-z][a-z0-9+.-]*:\/\//i.test(path))
-      throw problem('VT_INPUT_INVALID', { problem: `'${path}' is no path of the workspace.` })
+      throw problem('VT_INPUT_INVALID', { problem: `'${path}' is not a path of the workspace.` })
     if (/[*?[{]/.test(path)) found.push({ path, kind: undefined })
     else {
       const stat = await workspace.stat(path)
@@ -131,7 +135,10 @@ async function present(all: readonly string[], { workspace }: Context): Promise<
   return { paths: found.map(({ path }) => path), single: found.length === 1 && found[0]!.kind === 'file' }
 }
 
-/** In line mode a single file has no header; with hashes every file has one, and a colon stands behind the number. */
+/**
+ * Renders the matches. In line mode a single file has no header; with hashes each file has one, and a colon follows the
+ * number.
+ */
 function render(
   matches: readonly Match[],
   mode: boolean | ReadonlyMap<string, string>,
@@ -143,8 +150,8 @@ function render(
       ? [
           '',
           'Parse issues:',
-          ...issues.slice(0, ISSUES).map((line) => `- ${line}`),
-          ...(issues.length > ISSUES ? [`… +${issues.length - ISSUES} more`] : []),
+          ...issues.slice(0, MAX_ISSUES).map((line) => `- ${line}`),
+          ...(issues.length > MAX_ISSUES ? [`… +${issues.length - MAX_ISSUES} more`] : []),
         ]
       : []
   if (matches.length === 0) {
@@ -158,30 +165,30 @@ function render(
   for (const match of matches)
     blocks.set(match.file, [
       ...(blocks.get(match.file) ?? []),
-      ...linesOf(match, typeof mode === 'boolean' ? '|' : ':'),
+      ...formatMatch(match, typeof mode === 'boolean' ? '|' : ':'),
     ])
-  const text = [...blocks].map(([file, lines]) => [...headOf(file, mode), ...lines].join('\n')).join('\n\n')
+  const text = [...blocks].map(([file, lines]) => [...formatHeader(file, mode), ...lines].join('\n')).join('\n\n')
   return [text, ...(limitReached ? ['', 'Result limit reached; narrow paths or increase limit.'] : []), ...listed].join(
     '\n',
   )
 }
 
-/** Nodes of a list hold its commas too. */
-const readable = (nodes: readonly { text: string }[]): string =>
+/** Formats the nodes of a list, which include its commas. */
+const formatNodes = (nodes: readonly { text: string }[]): string =>
   nodes
     .map(({ text }) => text)
     .filter((text) => text !== ',')
     .join(', ')
 
-const headOf = (file: string, mode: boolean | ReadonlyMap<string, string>): string[] =>
+const formatHeader = (file: string, mode: boolean | ReadonlyMap<string, string>): string[] =>
   typeof mode === 'boolean' ? (mode ? [] : [`# ${file}`]) : [`¶${file}#${mode.get(file)!}`]
 
-function linesOf({ line_number, text, metaVariables = {} }: Match, mark: string): string[] {
+function formatMatch({ line_number, text, metaVariables = {} }: Match, mark: string): string[] {
   const [first = '', ...more] = text.split(/\r?\n/)
   const single = Object.entries(metaVariables.single ?? {}).map(([name, { text }]): [string, string] => [name, text])
   const multi = Object.entries(metaVariables.multi ?? {}).map(([name, nodes]): [string, string] => [
     name,
-    readable(nodes),
+    formatNodes(nodes),
   ])
   const captures = [...single, ...multi].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, value]) => `${name}=${value}`)
   return [

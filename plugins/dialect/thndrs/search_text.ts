@@ -8,7 +8,7 @@ interface Match {
   after?: string[]
 }
 
-/** Matches as `file:line:text`, the lines around them as `file-line-text`, each line once. */
+/** Formats matches as `file:line:text` and their context as `file-line-text`, each line once. */
 export default function searchText(result: Result): Result {
   if (!result.ok) return result
   const {
@@ -22,20 +22,24 @@ export default function searchText(result: Result): Result {
     truncated,
   }
   const more = truncated ? [`${total} matches in all; narrow the search.`] : []
-  return { ...result, output, text: matches.length === 0 ? 'No matches.' : [...linesOf(matches), ...more].join('\n') }
+  return {
+    ...result,
+    output,
+    text: matches.length === 0 ? 'No matches.' : [...formatLines(matches), ...more].join('\n'),
+  }
 }
 
-function linesOf(matches: readonly Match[]): string[] {
+function formatLines(matches: readonly Match[]): string[] {
   const lines = new Map<string, string>()
-  const say = (file: string, line: number, mark: string, text: string) => {
+  const addLine = (file: string, line: number, mark: string, text: string) => {
     const place = `${file}\0${line}`
-    // What matches is told as a match, whoever's neighbour it is.
+    // A line that matches stays a match, even as context of another.
     if (mark === ':' || !lines.has(place)) lines.set(place, `${file}${mark}${line}${mark}${text}`)
   }
   for (const { file, line_number, text, before = [], after = [] } of matches) {
-    before.forEach((line, at) => say(file, line_number - before.length + at, '-', line))
-    say(file, line_number, ':', text)
-    after.forEach((line, at) => say(file, line_number + at + 1, '-', line))
+    before.forEach((line, at) => addLine(file, line_number - before.length + at, '-', line))
+    addLine(file, line_number, ':', text)
+    after.forEach((line, at) => addLine(file, line_number + at + 1, '-', line))
   }
   return [...lines.values()]
 }

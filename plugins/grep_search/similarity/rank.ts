@@ -1,6 +1,6 @@
 import { encodeName, type Context } from '../../../core/index.js'
 import { comparePaths, createSlotError } from '../../lib/base/index.js'
-import { lines } from '../../lib/process/index.js'
+import { createLineReader } from '../../lib/process/index.js'
 import {
   filterExisting,
   MAX_SEARCHED_BYTES,
@@ -10,30 +10,33 @@ import {
   type WalkOptions,
 } from '../../lib/search/index.js'
 
-const seconds = 30
+const TIMEOUT_SECONDS = 30
 
-/** A file that holds some of the names, each with the line that holds it first. */
-export interface Similar {
+/** A file that holds some of the names, each with its first line. */
+export interface SimilarFile {
   file: string
   lines: Map<string, number>
 }
-export interface Ranked {
-  /** Those with the most names first, then in path order. */
-  files: Similar[]
+export interface RankedFiles {
+  /** Sorted by number of names, then by path. */
+  files: SimilarFile[]
   incomplete: boolean
   complaints: string[]
 }
 
-/** The files of a directory by how many of the names stand in them as whole words. Throws VT_PATH_*, VT_SEARCH_ENGINE_MISSING. */
+/**
+ * Ranks the files of a directory by the number of names that they hold as whole words. Throws VT_PATH_*,
+ * VT_SEARCH_ENGINE_MISSING.
+ */
 export async function rankFiles(
   context: Context,
   names: string[],
   { path, ...discovery }: WalkOptions & { path: string },
-): Promise<Ranked> {
+): Promise<RankedFiles> {
   await using directory = await context.workspace.openDirectory(path)
   const prefix = path === '.' ? '' : `${path}/`
   const found = new Map<string, Map<string, number>>()
-  const stream = lines((line) => {
+  const stream = createLineReader((line) => {
     const nul = line.indexOf(0)
     const colon = line.indexOf(58, nul)
     if (nul < 0 || colon < 0) return
@@ -63,12 +66,11 @@ export async function rankFiles(
         '--',
         './',
       ],
-      { signal: context.signal, seconds },
+      { signal: context.signal, seconds: TIMEOUT_SECONDS },
       stream.take,
     ),
   )
-  if (!asked)
-    throw createSlotError('VT_SEARCH_ENGINE_MISSING', 'ripgrep is not installed here, or did not come to its end.')
+  if (!asked) throw createSlotError('VT_SEARCH_ENGINE_MISSING', 'ripgrep is not installed here, or did not finish.')
   const there = new Set(await filterExisting(context, [...found.keys()]))
   const files = [...found].filter(([file]) => there.has(file)).map(([file, held]) => ({ file, lines: held }))
   files.sort((a, b) => b.lines.size - a.lines.size || comparePaths(a.file, b.file))

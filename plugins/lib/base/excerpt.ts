@@ -5,7 +5,7 @@ export interface CutText {
   cut: boolean
 }
 
-/** The first `limit` code points of a text. */
+/** Returns the first `limit` code points of a text. */
 export function cut(text: string, limit: number): CutText {
   // A text has at least as many UTF-16 units as code points.
   if (text.length <= limit) return { text, cut: false }
@@ -13,7 +13,10 @@ export function cut(text: string, limit: number): CutText {
   return points.length <= limit ? { text, cut: false } : { text: `${points.slice(0, limit - 1).join('')}…`, cut: true }
 }
 
-/** At most `limit` code points of a line around the byte `at`. `more` says that the line goes on before or behind the bytes given. */
+/**
+ * Returns at most `limit` code points of a line around the byte `at`. `more` marks a line that continues before or
+ * after these bytes.
+ */
 export function excerpt(line: Buffer, at: number, limit: number, more: { front: boolean; back: boolean }): CutText {
   if (line.length <= limit && !more.front && !more.back) return { text: line.toString(), cut: false }
   // Bytes from the middle of a line may begin or end within a code point.
@@ -32,7 +35,7 @@ export function excerpt(line: Buffer, at: number, limit: number, more: { front: 
   return { text: front + (back ? `${rest.slice(0, room - 1).join('')}…` : rest.join('')), cut: true }
 }
 
-/** How many code points UTF-8 bytes hold. */
+/** Counts the code points of UTF-8 bytes. */
 export function countCodePoints(bytes: Buffer): number {
   if (isAscii(bytes)) return bytes.length
   let count = 0
@@ -40,7 +43,7 @@ export function countCodePoints(bytes: Buffer): number {
   return count
 }
 
-/** The nearest start of a code point at or before `at`. */
+/** Returns the nearest start of a code point at or before `at`. */
 function findCodePointStart(bytes: Buffer, at: number): number {
   let start = at
   while (start > 0 && start < bytes.length && (bytes[start]! & 0xc0) === 0x80) start--

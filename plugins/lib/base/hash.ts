@@ -2,11 +2,11 @@ import { sha256 } from '../../../core/system/index.js'
 
 const known = new WeakMap<Uint8Array, string>()
 
-/** SHA-256 in hex, worked out once for a buffer, which must not change afterwards. */
+/** Returns the SHA-256 of a buffer in hex and caches it. The buffer must not change afterwards. */
 export function contentHash(bytes: Uint8Array): string {
   const hash = known.get(bytes) ?? sha256(bytes)
   known.set(bytes, hash)
   return hash
 }
-/** How outputs name a content. */
+/** Returns the first 16 digits of a hash, the form in outputs. */
 export const shortenHash = (hash: string): string => hash.slice(0, 16)

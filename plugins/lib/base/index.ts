@@ -1,11 +1,11 @@
-export { mapConcurrently } from './ahead.js'
+export { mapConcurrently } from './map_concurrently.js'
 export { valueLimit, valueText, truncateValue } from './value_text.js'
 export { cutAtCodePoint, decodeBytes, encode, HEAD_BYTES, detectTextForm, type TextForm } from './encoding.js'
 export { countCodePoints, cut, excerpt } from './excerpt.js'
-export { waitForDrain } from './drained.js'
-export { foldTypography } from './fold.js'
+export { waitForDrain } from './wait_for_drain.js'
+export { foldTypography } from './fold_typography.js'
 export { contentHash, shortenHash } from './hash.js'
-export { nextCall } from './next.js'
+export { nextCall } from './next_call.js'
 export {
   pluralize,
   takeFitting,
@@ -13,17 +13,17 @@ export {
   notice,
   createSlotError,
   listSearchNotices,
-  some,
+  formatNames,
 } from './notices.js'
-export { comparePaths, takeFirstByPath, sortByPath } from './order.js'
-export { createPauser } from './pauses.js'
+export { comparePaths, takeFirstByPath, sortByPath } from './path_order.js'
+export { createPauser } from './pauser.js'
 export { toBaseName, toParentPath } from './path_parts.js'
 export { nextLine, noticeLines, successText } from './result_text.js'
-export { formatTypedValue } from './spoken.js'
-export { readSystemFile } from './system_text.js'
+export { formatTypedValue } from './typed_value.js'
+export { readSystemFile } from './system_file.js'
 export { createTempFolder } from './temp_folder.js'
-export { isOwnServer } from './this_program.js'
-export { raceAbort } from './unless_aborted.js'
+export { isOwnServer } from './own_server.js'
+export { raceAbort } from './race_abort.js'
 export { WorkerError, createWorker } from './worker.js'
 export { doJobs } from './worker_jobs.js'
-export { trimEndChars } from './without_end.js'
+export { trimEndChars } from './trim_end_chars.js'

@@ -1,25 +1,25 @@
 import { fail, VtError, type JsonObject, type Next, type Notice } from '../../../core/shapes/index.js'
 import { visibleLine } from '../../../core/text/index.js'
 
-/** One serialised output may have this many bytes. */
+/** Limit of one serialised output in bytes. */
 export const MAX_OUTPUT_BYTES = 2 * 1024 * 1024
 
-/** A failure to throw, with a code of the slot; the manifest of the slot has its hint. */
+/** Creates an error with a code of the slot. The manifest of the slot provides the hint. */
 export const createSlotError = (
   code: string,
   message: string,
   extra: { hint?: string; retryable?: boolean; details?: JsonObject; next?: Next } = {},
 ): VtError => new VtError(fail(code, message, extra).error)
 
-/** Items whose size is taken at once. */
+/** Number of items measured together. */
 const MEASURE_BATCH = 64
 
-/** As many items from the start as fit into `bytes` of JSON. */
+/** Returns the first items that fit into `bytes` of JSON. */
 export function takeFitting<T>(items: T[], bytes = MAX_OUTPUT_BYTES): T[] {
   let left = bytes
   for (let at = 0; at < items.length; at += MEASURE_BATCH) {
     const some = items.slice(at, at + MEASURE_BATCH)
-    // Of brackets and commas there is one more than of items.
+    // The brackets and commas add one byte more than there are items.
     const size = Buffer.byteLength(JSON.stringify(some)) - 1
     if (size > left) return [...items.slice(0, at), ...takeWhileFitting(some, left)]
     left -= size
@@ -35,17 +35,17 @@ function takeWhileFitting<T>(items: T[], bytes: number): T[] {
 
 export const notice = (code: string, message: string): Notice => ({ code, message })
 
-/** `1 match`, `2 matches`. */
+/** Formats a count with its noun: `1 match`, `2 matches`. */
 export const pluralize = (number: number, one: string, many = `${one}s`): string =>
   `${number} ${number === 1 ? one : many}`
 
-/** The first names, and how many more there are. */
-export function some(names: string[], limit = 20): string {
+/** Lists the first names and counts the rest. */
+export function formatNames(names: string[], limit = 20): string {
   const more = names.length > limit ? ` and ${names.length - limit} more` : ''
   return names.slice(0, limit).map(visibleLine).join(', ') + more
 }
 
-/** What happened besides, as notices. */
+/** Returns the notices of a search. */
 export function listSearchNotices(found: {
   incomplete: boolean
   complaints: string[]
@@ -56,12 +56,7 @@ export function listSearchNotices(found: {
   const { incomplete, complaints, skipped = [], gone = 0 } = found
   const all: Notice[] = []
   if (found.fallback)
-    all.push(
-      notice(
-        'VT_SEARCH_FALLBACK',
-        'ripgrep is missing here, or did not come to its end; a slower search of our own answered.',
-      ),
-    )
+    all.push(notice('VT_SEARCH_FALLBACK', 'ripgrep is missing or failed; a slower built-in search ran instead.'))
   if (incomplete)
     all.push(
       notice(
@@ -70,8 +65,8 @@ export function listSearchNotices(found: {
       ),
     )
   if (complaints.length > 0)
-    all.push(notice('VT_SEARCH_PARTIAL', `Not everything could be searched: ${complaints.slice(0, 5).join('; ')}`))
-  // Without names: what is gone may never have been inside.
+    all.push(notice('VT_SEARCH_PARTIAL', `Some files could not be searched: ${complaints.slice(0, 5).join('; ')}`))
+  // The notice names no file, because the missing file may have been outside the scope.
   if (gone > 0)
     all.push(
       notice(
@@ -81,7 +76,10 @@ export function listSearchNotices(found: {
     )
   if (skipped.length > 0)
     all.push(
-      notice('VT_SEARCH_SKIPPED', `${pluralize(skipped.length, 'file')} over 256 MiB not opened: ${some(skipped)}`),
+      notice(
+        'VT_SEARCH_SKIPPED',
+        `${pluralize(skipped.length, 'file')} over 256 MiB not opened: ${formatNames(skipped)}`,
+      ),
     )
   return all
 }

@@ -1,4 +1,4 @@
-/** The folder in which a path of the workspace lies, `.` for that of one name. */
+/** Returns the parent folder of a workspace path, `.` for a single name. */
 export const toParentPath = (path: string): string => (path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '.')
-/** Its last name. */
+/** Returns the last name of a path. */
 export const toBaseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1)

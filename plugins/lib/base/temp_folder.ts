@@ -4,7 +4,7 @@ import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isProcessRunning } from '../../../core/system/index.js'
 
-/** Where process ids mean what they mean here: containers and machines may share a temporary folder. */
+/** Returns an id of the host and its PID namespace. Containers and machines may share a temporary folder. */
 const readRealm = (): string =>
   createHash('sha256').update(`${hostname()} ${readPidNamespace()}`).digest('hex').slice(0, 8)
 const readPidNamespace = (): string => {
@@ -17,33 +17,36 @@ const readPidNamespace = (): string => {
 
 const swept = new Set<string>()
 
-/** A fresh folder that only this user can enter, `vtcode-<purpose>-…`. Who makes it removes it. Throws what the system says. */
+/**
+ * Creates a folder `vtcode-<purpose>-…` that only this user can enter. The caller removes the folder. Throws errors of
+ * the file system.
+ */
 export function createTempFolder(purpose: string): string {
-  const place = tmpdir()
-  const here = readRealm()
-  if (!swept.has(place)) sweep(place, here)
-  swept.add(place)
-  return mkdtempSync(join(place, `vtcode-${purpose}-${process.pid}-${here}-`))
+  const folder = tmpdir()
+  const realm = readRealm()
+  if (!swept.has(folder)) sweep(folder, realm)
+  swept.add(folder)
+  return mkdtempSync(join(folder, `vtcode-${purpose}-${process.pid}-${realm}-`))
 }
 
-/** Removes the folders of this user whose process is gone. Contract: does not throw. */
-function sweep(place: string, here: string): void {
-  for (const name of listNames(place)) {
-    const [, pid, realm] = /^vtcode-[a-z]+-(\d+)-([0-9a-f]{8})-\w{6}$/.exec(name) ?? []
-    if (realm !== here || isProcessRunning(Number(pid))) continue
+/** Removes folders of this user whose process has ended. Contract: does not throw. */
+function sweep(folder: string, realm: string): void {
+  for (const name of listNames(folder)) {
+    const [, pid, owner] = /^vtcode-[a-z]+-(\d+)-([0-9a-f]{8})-\w{6}$/.exec(name) ?? []
+    if (owner !== realm || isProcessRunning(Number(pid))) continue
     try {
-      const stat = lstatSync(join(place, name))
+      const stat = lstatSync(join(folder, name))
       if (stat.isDirectory() && stat.uid === (process.getuid?.() ?? stat.uid))
-        rmSync(join(place, name), { recursive: true, force: true })
+        rmSync(join(folder, name), { recursive: true, force: true })
     } catch {
-      // Somebody else removes it, or may.
+      // Another process may remove the folder at the same time.
     }
   }
 }
 
-function listNames(place: string): string[] {
+function listNames(folder: string): string[] {
   try {
-    return readdirSync(place)
+    return readdirSync(folder)
   } catch {
     return []
   }

@@ -1,15 +1,15 @@
-import { isObject, jsonSize, type JsonObject } from '../../../core/shapes/index.js'
+import { isObject, estimateJsonSize, type JsonObject } from '../../../core/shapes/index.js'
 import { visibleJson } from '../../../core/text/index.js'
 
-/** A value of a few times the bytes that text may have is shown whole. */
+/** A value up to this size in bytes is shown whole. */
 const SMALL = 32 * 1024
 
-/** What the spool writes into a text that it cut. */
+/** The mark that the spool writes into a text that it truncated. */
 const SPOOL_MARK = /\n… \d+ of \d+ bytes left out; the whole text is in /
 
 /**
- * How many bytes of its value may be shown beside the text of a result, or in its place: as many as the text has where that was put
- * aside, else enough for all that the text shows.
+ * Returns the byte limit for a value that is shown with a text or instead of it. The limit is the size of a text that
+ * the spool truncated; otherwise everything that the text shows fits.
  */
 export function valueLimit(text: string): number {
   return SPOOL_MARK.test(text)
@@ -17,14 +17,17 @@ export function valueLimit(text: string): number {
     : Math.max(SMALL, Buffer.byteLength(JSON.stringify(text)) + 1024)
 }
 
-/** A value as a model reads it in place of its text: all of it, or as much as the text showed. */
+/** Formats a value for a model instead of its text: all of it, or as much as the text showed. */
 export const valueText = (value: JsonObject, limit = Infinity): string =>
   visibleJson(JSON.stringify(truncateValue(value, limit)))
 
-/** A value in at most so many bytes of JSON: its long lists end earlier, its long texts are cut, and say so; the value itself where it is short enough. */
+/**
+ * Truncates a value to `limit` bytes of JSON: long lists end earlier, and long texts name what is left out. Returns a
+ * short value unchanged.
+ */
 export function truncateValue(value: JsonObject, limit: number): JsonObject {
-  // Most are so small that an estimate is enough.
-  if (jsonSize(value) * 6 <= limit) return value
+  // An estimate is enough for most values.
+  if (estimateJsonSize(value) * 6 <= limit) return value
   let shown: JsonObject = value
   for (let room = limit; room > 0; room = Math.floor(room * 0.8)) {
     if (Buffer.byteLength(JSON.stringify(shown)) <= limit) return shown
@@ -33,9 +36,9 @@ export function truncateValue(value: JsonObject, limit: number): JsonObject {
   return {}
 }
 
-/** A value of at most about this size. */
+/** Truncates a value to about `room` bytes. */
 function truncateToSize(value: unknown, room: number): unknown {
-  if (jsonSize(value) <= room) return value
+  if (estimateJsonSize(value) <= room) return value
   if (typeof value === 'string') return truncateString(value, room)
   if (Array.isArray(value)) return truncateList(value, room)
   return isObject(value) ? truncateMembers(value, room) : value
@@ -50,16 +53,16 @@ function truncateList(items: readonly unknown[], room: number): unknown[] {
   const taken: unknown[] = []
   let left = room - 2
   for (const item of items) {
-    if ((left -= jsonSize(item) + 1) < 0) break
+    if ((left -= estimateJsonSize(item) + 1) < 0) break
     taken.push(item)
   }
   return taken.length > 0 ? taken : [truncateToSize(items[0], room - 3)]
 }
 
-/** The small members whole, the large ones with an equal share of what is left. */
+/** Keeps small members whole and shares the remaining room equally among large ones. */
 function truncateMembers(value: JsonObject, room: number): JsonObject {
   const sizes = Object.entries(value)
-    .map(([name, member]) => ({ name, size: jsonSize(member) }))
+    .map(([name, member]) => ({ name, size: estimateJsonSize(member) }))
     .sort((a, b) => a.size - b.size)
   const rooms = new Map<string, number>()
   let left = room - 2

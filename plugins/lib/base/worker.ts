@@ -1,19 +1,19 @@
 import type { Worker } from 'node:worker_threads'
-import { raceAbort } from './unless_aborted.js'
+import { raceAbort } from './race_abort.js'
 import type { JobAnswer } from './worker_jobs.js'
 
 export interface WorkerLimits {
-  /** Most of the heap of the thread. */
+  /** Heap limit of the thread in MiB. */
   heap_mb?: number
-  /** Most that the program may grow by while a job is done. */
+  /** Growth limit of the program during a job in MiB. */
   growth_mb?: number
-  /** Longest that a job may take. */
+  /** Time limit of a job in seconds. */
   seconds?: number
 }
-/** Contract: rejects with ThreadProblem when the job is too much for the thread, or with the reason of the abort. */
+/** Contract: rejects with WorkerError when a job exceeds a limit of the thread, or with the reason of the abort. */
 export type Work<Job, Answer> = (job: Job, signal: AbortSignal, seconds?: number) => Promise<Answer>
 
-/** Why a job was not done; the words of the job itself where it failed. */
+/** Reason why a job was not done; the message of the job if it failed. */
 export class WorkerError extends Error {
   constructor(
     readonly why: 'slow' | 'heavy' | 'ended' | 'failed',
@@ -25,7 +25,7 @@ export class WorkerError extends Error {
 
 interface Thread {
   readonly worker: Worker
-  /** It has loaded what it works with; that time is the program's and not the job's. */
+  /** Resolves when the thread has loaded its modules. Loading does not count towards the time of a job. */
   readonly ready: Promise<void>
 }
 
@@ -33,8 +33,9 @@ const IDLE_MS = 30_000
 const WATCH_MS = 10
 
 /**
- * A thread that does the jobs of one script, one at a time, because it has one limit of memory. It stays for a while, because a warm one works in a
- * fraction of the time, and never keeps the program alive. A job that is too much ends it; the next job gets a new one.
+ * Returns a function that runs jobs of one script in a thread, one at a time because the thread has one memory limit.
+ * The thread stays warm for a while and never keeps the program alive. A job that exceeds a limit ends the thread; the
+ * next job starts a new one.
  */
 export function createWorker<Job, Answer>(script: string, limits: WorkerLimits): Work<Job, Answer> {
   const jobs = new JobRunner<Job, Answer>(script, limits)
@@ -47,7 +48,7 @@ export function createWorker<Job, Answer>(script: string, limits: WorkerLimits):
       await raceAbort(signal, before)
       return await jobs.do(job, signal, seconds)
     } finally {
-      // Who gave up while waiting does not let the next one pass those before.
+      // An aborted waiter must not let the next job overtake earlier ones.
       void before.then(release)
     }
   }
@@ -63,7 +64,7 @@ class JobRunner<Job, Answer> {
     private readonly limits: WorkerLimits,
   ) {}
 
-  /** Contract: one at a time. */
+  /** Contract: one job at a time. */
   async do(job: Job, signal: AbortSignal, seconds: number): Promise<Answer> {
     const thread = (this.current ??= this.start())
     await raceAbort(signal, thread.ready)
@@ -116,7 +117,7 @@ class JobRunner<Job, Answer> {
   private start(): Thread {
     const { heap_mb } = this.limits
     const resourceLimits = heap_mb === undefined ? {} : { maxOldGenerationSizeMb: heap_mb, maxYoungGenerationSizeMb: 4 }
-    // Most starts start no thread.
+    // Loaded late: most runs start no thread.
     const { Worker } = process.getBuiltinModule('node:worker_threads')
     const worker = new Worker(this.script, { resourceLimits, stdout: true, stderr: true })
     const ready = new Promise<void>((resolve, reject) => {
@@ -127,7 +128,7 @@ class JobRunner<Job, Answer> {
         .once('exit', rejectEnded)
     })
     const thread = { worker, ready }
-    // Between two jobs nobody listens, and its end is no error of the program.
+    // Between two jobs the end of the thread is no error of the program.
     worker.on('error', () => this.discard(thread)).on('exit', () => this.discard(thread))
     return thread
   }

@@ -1,7 +1,7 @@
-/** The answer to a job; before all of them one without an id, when the thread is ready. */
+/** Answer to a job. A message without an id first reports that the thread is ready. */
 export type JobAnswer<Answer> = { id: number; answer: Answer } | { id: number; failed: string }
 
-/** Does every job that is sent to this thread. To be called when all it needs is loaded. */
+/** Runs every job that is sent to this thread. Call it once all modules are loaded. */
 export function doJobs<Job, Answer>(work: (job: Job) => Promise<Answer>): void {
   const parentPort = process.getBuiltinModule('node:worker_threads').parentPort!
   parentPort.on('message', async ({ id, job }: { id: number; job: Job }) => {

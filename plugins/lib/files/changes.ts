@@ -1,4 +1,4 @@
-/** One piece of a text that was replaced: where it was, and where what stands for it is now. Offsets in bytes. */
+/** One replaced piece of a text: its old and its new place. Offsets in bytes. */
 export interface Region {
   oldStart: number
   oldEnd: number
@@ -6,7 +6,7 @@ export interface Region {
   end: number
 }
 
-/** A text under change: the bytes as they are now, and which pieces of the first text they differ in. */
+/** A text being changed: its current bytes and the pieces that differ from the original. */
 export class Changes {
   private regions: Region[] = []
   constructor(
@@ -14,12 +14,12 @@ export class Changes {
     public bytes: Buffer = before,
   ) {}
 
-  /** The pieces that differ, in order; never two that touch. */
+  /** Pieces that differ, in order; no two touch. */
   get all(): readonly Region[] {
     return this.regions
   }
 
-  /** Replaces spans of the present bytes, in order and not overlapping, in one copy. */
+  /** Replaces spans of the current bytes, in order and without overlap, in one copy. */
   replace(spans: readonly { start: number; end: number; by: Buffer }[]): void {
     const pieces: Buffer[] = []
     let from = 0
@@ -55,14 +55,14 @@ export class Changes {
   }
 }
 
-/** The 1-based number of the line that the byte at `offset` belongs to. */
+/** Returns the 1-based number of the line that holds the byte at `offset`. */
 export function findLineNumber(bytes: Buffer, offset: number): number {
   let line = 1
   for (let at = bytes.indexOf(10); at !== -1 && at < offset; at = bytes.indexOf(10, at + 1)) line++
   return line
 }
 
-/** Numbers of the lines at offsets that only grow: each part of the text is counted once. */
+/** Returns a function that finds line numbers for increasing offsets and counts each part of the text once. */
 export function createLineCounter(bytes: Buffer): (offset: number) => number {
   let [line, from] = [1, 0]
   return (offset) => {
@@ -72,7 +72,7 @@ export function createLineCounter(bytes: Buffer): (offset: number) => number {
   }
 }
 
-/** How many lines a text has: its line ends, and one more if bytes follow the last. */
+/** Counts lines: the line ends, plus one if bytes follow the last. */
 export function countLines(bytes: Buffer): number {
   const last = bytes.length > 0 && bytes[bytes.length - 1] !== 10 ? 1 : 0
   let lines = 0

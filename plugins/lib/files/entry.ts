@@ -2,23 +2,25 @@ import { problem, VtError } from '../../../core/shapes/index.js'
 import type { Context } from '../../../core/contract/index.js'
 import type { EntryStat } from '../../../core/workspace/index.js'
 import type { KeptFile } from './history.js'
-import { createMissingPathError } from './missing.js'
+import { createMissingPathError } from './missing_path.js'
 import { MAX_CHANGED_BYTES, loadTarget, refuseStaleStat, refuseStale, createTooLargeError } from './target.js'
 
-/** An entry of the workspace that is about to be moved about, links as links. */
+/** An entry of the workspace to move, copy or remove. A link stands for itself. */
 export interface MovableEntry {
   path: string
-  /** Where it really lies, links on the way followed. */
+  /** Resolved path; links on the way are followed. */
   at: string
   stat: EntryStat
   kind: 'file' | 'dir' | 'symlink'
-  /** Of a file that is not too large to be read. */
+  /** Present for a file that is small enough to read. */
   content?: KeptFile
 }
 
 const kinds = { file: 'file', directory: 'dir', link: 'symlink' } as const
 
-/** What lies at `path`, if anything, checked against what this session knows of it. Throws VT_FILE_STALE, VT_PATH_SPECIAL. */
+/**
+ * Returns the entry at `path`, checked against the last read of this session. Throws VT_FILE_STALE, VT_PATH_SPECIAL.
+ */
 export async function findEntry(
   path: string,
   expected: string | undefined,
@@ -40,10 +42,10 @@ export async function findEntry(
   return { ...entry, ...(target && { content: { sha256: target.version.sha256, mode: stat.mode, bytes: stat.bytes } }) }
 }
 
-/** The place of an entry, a link itself and not what it leads to. */
+/** Returns the resolved path of an entry; a link stands for itself. */
 export const resolveEntry = (path: string, { workspace }: Context): string => workspace.resolve(path, { follow: false })
 
-/** The entry that must be there. Throws VT_PATH_NOT_FOUND with what is similar. */
+/** Returns an existing entry. Throws VT_PATH_NOT_FOUND with similar paths. */
 export async function requireEntry(
   path: string,
   expected: string | undefined,
@@ -54,7 +56,10 @@ export async function requireEntry(
   return entry
 }
 
-/** What is in the way of a new name: nothing, or a file that may be replaced. Throws VT_PATH_EXISTS, VT_INPUT_CONFLICT and the like. */
+/**
+ * Returns the file that a new name replaces, if any. Throws VT_PATH_EXISTS, VT_INPUT_CONFLICT and the errors of
+ * `findEntry`.
+ */
 export async function requireFreeName(
   from: MovableEntry,
   to: string,
@@ -64,11 +69,7 @@ export async function requireFreeName(
   const place = resolveEntry(to, context)
   if (from.at === place || (from.kind === 'dir' && place.startsWith(`${from.at}/`))) {
     const fields = `path '${from.path}' and destination '${to}'`
-    throw problem(
-      'VT_INPUT_CONFLICT',
-      { fields },
-      { hint: 'Nothing can be put into itself; name another destination.' },
-    )
+    throw problem('VT_INPUT_CONFLICT', { fields }, { hint: 'Choose a destination outside the entry itself.' })
   }
   const there = await findEntry(to, undefined, context)
   if (!there) return undefined
@@ -78,15 +79,15 @@ export async function requireFreeName(
       `'${to}' is a directory: give the full new name, for example '${to}/${from.path.split('/').at(-1)}'.`,
     )
   if (from.kind === 'dir' || there.kind === 'symlink')
-    throw createTakenError(to, 'Choose another name, or delete what is there first.')
-  if (!overwrite) throw createTakenError(to, 'Choose another name, or give overwrite: true to replace the file.')
+    throw createTakenError(to, 'Choose another name, or delete the existing entry first.')
+  if (!overwrite) throw createTakenError(to, 'Choose another name, or set overwrite: true to replace the file.')
   if (!there.content) throw createTooLargeError(to, there.stat.bytes)
   return there
 }
 
 export function refuseRoot(path: string): void {
   if (path === '.')
-    throw problem('VT_INPUT_INVALID', { problem: "'.' is the workspace itself; name something inside it." })
+    throw problem('VT_INPUT_INVALID', { problem: "'.' is the workspace itself; give a path inside it." })
 }
 
 const createTakenError = (path: string, hint: string): VtError => problem('VT_PATH_EXISTS', { path }, { hint })

@@ -1,31 +1,34 @@
 import { randomBytes } from 'node:crypto'
 import type { Workspace } from '../../../core/workspace/index.js'
 
-// What a changing call replaces is kept below .vtcode/history/<session>/<checkpoint>/: record.json says what was done, a file
-// named by the index of a step holds what was there before. A checkpoint is written before anything changes.
+// Each changing call keeps the replaced content below .vtcode/history/<session>/<checkpoint>/. record.json describes
+// the steps; a file named by the index of a step holds the earlier content. A checkpoint is written before any change.
 
 export const historyFolder = '.vtcode/history'
-/** What is larger is removed for good. */
+/** Larger entries are removed for good. */
 export const MAX_KEPT = { entries: 20_000, bytes: 256 * 1024 * 1024 }
-/** What history holds at most, by number, size and age; the oldest goes first. */
+/** Limits of the history in number, size and age. The oldest checkpoints are removed first. */
 const HISTORY_LIMITS = { checkpoints: 1000, bytes: 512 * 1024 * 1024, ageMs: 30 * 24 * 60 * 60 * 1000 }
 
-/** A file as a step left or found it. */
+/** State of a file before or after a step. */
 export interface KeptFile {
   sha256: string
   mode: number
   bytes: number
 }
 export type Step =
-  /** A file got new content; `before` is kept, absent if it is new. `made` are the directories made for it, outermost first. */
+  /**
+   * A file got new content. `before` is kept, absent for a new file. `made` lists the created directories, outermost
+   * first.
+   */
   | { op: 'write'; path: string; before?: KeptFile; after: string; made: string[] }
-  /** A file was removed, and is kept. */
+  /** A file was removed and is kept. */
   | { op: 'remove'; path: string; before: KeptFile }
-  /** A directory or a link was removed: it lies in the checkpoint as it was. */
+  /** A directory or a link was moved into the checkpoint unchanged. */
   | { op: 'take'; path: string; bytes: number }
-  /** An entry got another name; what had that name before is kept. */
+  /** An entry was renamed. A replaced file is kept. */
   | { op: 'rename'; from: string; to: string; before?: KeptFile; made: string[] }
-  /** A directory or a link was copied there. */
+  /** A directory or a link was copied to `path`. */
   | { op: 'create'; path: string; entries: number; bytes: number; made: string[] }
 
 export interface Checkpoint {
@@ -36,7 +39,7 @@ export interface Checkpoint {
   steps: Step[]
 }
 
-/** Who changes something: the slot, the id of its call, the session. */
+/** The author of a change: the slot and the id of its call. */
 export interface Author {
   slot: string
   id: string
@@ -45,12 +48,13 @@ interface SessionScope {
   workspace: Workspace
   session: { id: string }
 }
-/** Where the checkpoints of a session lie. */
+/** Returns the folder with the checkpoints of a session. */
 export const toHistoryFolder = (session: string): string => `${historyFolder}/${session.replace(/[^\w.-]|^\.+/g, '_')}`
 
 /**
- * Runs `change` with what it replaces kept for undo. If it fails the checkpoint goes again. `folder` is where a step may move things.
- * What was kept already, because the change could not wait, is named by `kept`, the file for each step.
+ * Runs `change` and keeps the replaced content for undo. A failed change removes the checkpoint. `folder` is where a
+ * step may move entries. `kept` names files that were already kept because the change could not wait, by index of the
+ * step.
  */
 export async function recordChange<T>(
   { slot, id }: Author,
@@ -88,7 +92,7 @@ export async function recordChange<T>(
 const countKeptBytes = (step: Step): number =>
   step.op === 'take' ? step.bytes : 'before' in step && step.before ? step.before.bytes : 0
 
-/** The directories that a file at `path` would need and that are not there, outermost first. */
+/** Returns the missing directories above `path`, outermost first. */
 export async function findMissingParents(path: string, workspace: Workspace): Promise<string[]> {
   const missing: string[] = []
   for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
@@ -99,15 +103,15 @@ export async function findMissingParents(path: string, workspace: Workspace): Pr
   return missing
 }
 
-/** The folder of a checkpoint, when it was made and how much it keeps. */
+/** A checkpoint folder with its time (milliseconds) and the bytes that it keeps. */
 export interface CheckpointFolder {
   path: string
   time: number
   bytes: number
 }
 
-/** Every checkpoint folder of the workspace, oldest first. */
-export async function checkpoints(workspace: Workspace): Promise<CheckpointFolder[]> {
+/** Lists all checkpoint folders of the workspace, oldest first. */
+export async function listCheckpoints(workspace: Workspace): Promise<CheckpointFolder[]> {
   const found: CheckpointFolder[] = []
   for (const session of await workspace.listNames(historyFolder).catch(() => [])) {
     if (session.kind === 'directory')
@@ -116,12 +120,12 @@ export async function checkpoints(workspace: Workspace): Promise<CheckpointFolde
   return found.sort(compareAge)
 }
 
-/** Those of one session. */
+/** Lists the checkpoint folders of one session, oldest first. */
 export async function listSessionCheckpoints(workspace: Workspace, folder: string): Promise<CheckpointFolder[]> {
   const names = await workspace.listNames(folder).catch(() => [])
   const found = names.flatMap(({ name }): CheckpointFolder[] => {
     const [, own, time, bytes, mark] = /^((\d{14})-[0-9a-f]{6}-(\d+))-([0-9a-f]{12})$/.exec(name) ?? []
-    // What is not ours is neither undone nor removed: a repository may have brought it.
+    // Folders without our mark are ignored: a repository may have provided them.
     return time && mark === workspace.seal.nameMark('checkpoint', `${folder}/${own}`)
       ? [{ path: `${folder}/${name}`, time: Number(time), bytes: Number(bytes) }]
       : []
@@ -129,7 +133,7 @@ export async function listSessionCheckpoints(workspace: Workspace, folder: strin
   return found.sort(compareAge)
 }
 
-/** What lies among the checkpoints and is none of ours is put aside, the folder of a session as a whole where none in it is. */
+/** Moves foreign entries out of the history: single entries, or a whole session folder without a checkpoint of ours. */
 export async function dropForeign(workspace: Workspace): Promise<void> {
   for (const { name: session, kind } of await workspace.listNames(historyFolder).catch(() => [])) {
     if (kind !== 'directory') continue
@@ -143,7 +147,7 @@ export async function dropForeign(workspace: Workspace): Promise<void> {
   }
 }
 
-/** The record of a checkpoint, if it is as it was written. */
+/** Reads the record of a checkpoint; `undefined` if its seal does not match. */
 export async function readCheckpoint(workspace: Workspace, folder: string): Promise<Checkpoint | undefined> {
   const text = await workspace.readText(`${folder}/record.json`).catch(() => '')
   return workspace.seal.read('checkpoint', folder, text) as Checkpoint | undefined
@@ -158,10 +162,10 @@ async function writeIgnoreFile(workspace: Workspace): Promise<void> {
 
 let sincePrune = 0
 
-/** Removes the oldest checkpoints beyond the bounds, and the folders of sessions that have none left; looked after now and then. */
+/** Removes checkpoints beyond the limits and empty session folders. Runs on every 50th call. */
 async function prune(workspace: Workspace): Promise<void> {
   if (sincePrune++ % 50 !== 0) return
-  const all = await checkpoints(workspace)
+  const all = await listCheckpoints(workspace)
   let bytes = all.reduce((sum, checkpoint) => sum + checkpoint.bytes, 0)
   let count = all.length
   for (const checkpoint of all) {
@@ -173,7 +177,7 @@ async function prune(workspace: Workspace): Promise<void> {
   }
   for (const { name } of await workspace.listNames(historyFolder).catch(() => [])) {
     const stat = await workspace.stat(`${historyFolder}/${name}`)
-    // Only what has been still for long: another process may be about to put something there.
+    // Only old folders are removed: another process may be about to write into a new one.
     if (stat?.kind === 'directory' && Date.now() - stat.mtime_ms > 60 * 60 * 1000) {
       await workspace.remove(`${historyFolder}/${name}`).catch(() => {})
     }

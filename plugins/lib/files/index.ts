@@ -10,10 +10,10 @@ export {
   recordChange,
   type Step,
 } from './history.js'
-export { createListCall, createMissingPathError } from './missing.js'
-export { findNearMatches } from './near.js'
+export { createListCall, createMissingPathError } from './missing_path.js'
+export { findNearMatches } from './near_matches.js'
 export { type Reads, getReads, isSameVersion } from './reads.js'
-export { replaceFile } from './replace.js'
+export { replaceFile } from './replace_file.js'
 export { DIFF_LIMITS, type FileTarget, loadTarget, lossNotices, createReadCall, refuseStale } from './target.js'
 export {
   explainError,
@@ -24,4 +24,4 @@ export {
   type Undoable,
   readVersion,
 } from './undo.js'
-export { readTarEntries, type TarEntry } from './untar.js'
+export { readTarEntries, type TarEntry } from './tar_entries.js'

@@ -1,20 +1,20 @@
 import type { Session } from '../../../core/contract/index.js'
 import type { EntryStat } from '../../../core/workspace/index.js'
 
-/** What a session knows of a file since it last read or wrote it: its content where it saw all of it, else which version it was. */
+/** A file as this session last read or wrote it: the hash if the session saw all of it, else the version. */
 export interface SeenVersion {
   hash?: string
   stat?: EntryStat
-  /** Kept for small files, to show what changed. */
+  /** Kept for small files to show a diff. */
   bytes?: Buffer
 }
 
-/** The files a session has seen, by the workspace-relative path that links lead to. */
+/** Returns the files that a session has seen, by resolved workspace path. */
 export function getReads(session: Session): Reads {
   return session.state('files/reads', () => new Reads())
 }
 
-/** Whether two looks at a file saw the same version of it, as far as the system can tell. */
+/** Checks whether two stats describe the same version of a file, as far as the system reports it. */
 export const isSameVersion = (a: EntryStat, b: EntryStat): boolean =>
   a.ino === b.ino && a.dev === b.dev && a.bytes === b.bytes && a.mtime_ns === b.mtime_ns
 
@@ -29,7 +29,10 @@ export class Reads {
     return this.files.get(path)
   }
 
-  /** Remembers how `path` was, and the bytes themselves while there is room. A part of the same version adds nothing. */
+  /**
+   * Remembers a version of `path`, with its bytes while there is room. A partial read of a known version changes
+   * nothing.
+   */
   remember(path: string, version: SeenVersion): void {
     const known = this.files.get(path)
     if (version.hash === undefined && version.stat && known?.stat && isSameVersion(known.stat, version.stat)) return

@@ -5,7 +5,7 @@ import { contentHash, nextCall, shortenHash } from '../base/index.js'
 import { diffTexts } from './diff.js'
 import { getReads, isSameVersion } from './reads.js'
 
-/** A file that is about to be changed, as it is now. */
+/** A file to change, with its current content. */
 export interface FileTarget {
   path: string
   resolved: string
@@ -13,10 +13,13 @@ export interface FileTarget {
   version: FileVersion
 }
 
-/** Largest file whose content is changed. */
+/** Size limit of a file to change in bytes. */
 export const MAX_CHANGED_BYTES = 64 * 1024 * 1024
 
-/** The file at `path`, `undefined` if there is none. Throws VT_PATH_IS_DIRECTORY, VT_PATH_SPECIAL, VT_INPUT_TOO_LARGE and the like. */
+/**
+ * Loads the file at `path`; `undefined` if missing. Throws VT_PATH_IS_DIRECTORY, VT_PATH_SPECIAL, VT_INPUT_TOO_LARGE
+ * and other path errors.
+ */
 export async function loadTarget(path: string, { workspace }: Context): Promise<FileTarget | undefined> {
   let file
   try {
@@ -33,8 +36,8 @@ export async function loadTarget(path: string, { workspace }: Context): Promise<
 }
 
 /**
- * Refuses a change to a file that is not what the caller believes: `expected` is the start of the hash that the call names; without
- * it the file must be as this session last saw it, if it did. Throws VT_FILE_STALE.
+ * Refuses a change to a file that differs from what the caller expects. `expected` is the start of a hash in the call;
+ * without it the last read of this session counts. Throws VT_FILE_STALE.
  */
 export function refuseStale(
   path: string,
@@ -62,7 +65,7 @@ export function refuseStale(
   })
 }
 
-/** The same for a file whose content is not looked at. */
+/** Refuses a stale file by its stat, without reading its content. Throws VT_FILE_STALE. */
 export function refuseStaleStat(path: string, stat: EntryStat, { session, workspace }: Context): void {
   const lastRead = getReads(session).get(workspace.resolve(path, { follow: false }))
   if (lastRead?.stat && !isSameVersion(lastRead.stat, stat)) throw createStaleError(path, { path })
@@ -74,33 +77,33 @@ const createStaleError = (path: string, details: Record<string, unknown>): VtErr
 export const createReadCall = (path: string, fields: Record<string, unknown> = {}): Next =>
   nextCall('read', { path, ...fields })
 
-/** What of the old file the new one could not keep, as remarks. */
+/** Returns notices about attributes of the old file that the new one could not keep. */
 export function lossNotices(path: string, lost: readonly string[]): Notice[] {
   const texts: Record<string, Notice> = {
     hardlinks: {
       code: 'VT_FILE_HARDLINK',
-      message: `'${path}' had other names (hard links); they keep the old content.`,
+      message: `'${path}' had other hard links; they keep the old content.`,
     },
     attributes: {
       code: 'VT_FILE_ATTRIBUTES',
-      message: `Not all extended attributes or the access list of '${path}' could be kept.`,
+      message: `Some extended attributes or the access list of '${path}' could not be kept.`,
     },
     owner: {
       code: 'VT_FILE_OWNER',
-      message: `'${path}' belongs to this user now; its former owner could not be kept.`,
+      message: `'${path}' now belongs to this user; its earlier owner could not be kept.`,
     },
   }
   return lost.flatMap((loss) => texts[loss] ?? [])
 }
 
-/** The room for a diff in the answer of a single file. */
+/** Limits of a diff in the answer about a single file. */
 export const DIFF_LIMITS = { lines: 200, bytes: 16 * 1024 }
 
 export const createTooLargeError = (path: string, size: number): VtError =>
   new VtError({
     code: 'VT_INPUT_TOO_LARGE',
     message: `'${path}' has ${size} bytes; files up to ${MAX_CHANGED_BYTES} are changed in place.`,
-    hint: 'Read a part of it, and change the file with a program through {slot:unified_exec/run}.',
+    hint: 'Read a part of it, and change the file with a program in {slot:unified_exec/run}.',
     retryable: false,
     details: { size_bytes: size, limit_bytes: MAX_CHANGED_BYTES },
   })

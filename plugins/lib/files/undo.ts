@@ -1,10 +1,10 @@
 import { problem, VtError } from '../../../core/shapes/index.js'
-import { plainly } from '../../../core/input/index.js'
+import { renderPlainText } from '../../../core/input/index.js'
 import type { OpenWorkspace, Operation, FileVersion, Workspace } from '../../../core/workspace/index.js'
 import { contentHash } from '../base/index.js'
 import {
   readCheckpoint,
-  checkpoints,
+  listCheckpoints,
   listSessionCheckpoints,
   toHistoryFolder,
   type Checkpoint,
@@ -18,17 +18,17 @@ export interface Undoable {
   checkpoint: Checkpoint
 }
 
-/** What can be undone, the latest first. */
+/** Lists undoable changes, latest first. */
 export async function listUndoable(workspace: Workspace): Promise<Undoable[]> {
   const found: Undoable[] = []
-  for (const { path: folder } of (await checkpoints(workspace)).reverse()) {
+  for (const { path: folder } of (await listCheckpoints(workspace)).reverse()) {
     const checkpoint = await readCheckpoint(workspace, folder)
     if (checkpoint) found.push({ folder, checkpoint })
   }
   return found
 }
 
-/** The latest change of a session. */
+/** Returns the latest change of a session. */
 export async function findLatestChange(workspace: Workspace, session: string): Promise<Undoable | undefined> {
   const { path: folder } = (await listSessionCheckpoints(workspace, toHistoryFolder(session))).at(-1) ?? {}
   const checkpoint = folder === undefined ? undefined : await readCheckpoint(workspace, folder)
@@ -36,14 +36,15 @@ export async function findLatestChange(workspace: Workspace, session: string): P
 }
 
 /**
- * Puts back what a checkpoint replaced, all of it or nothing. What is back already stays: an undo that was cut short is finished by
- * the next. Throws VT_FILE_STALE where a file is not as the call left it, VT_PATH_EXISTS where something took the old name.
+ * Restores the content that a checkpoint replaced, all or nothing. Restored files stay, so the next undo completes an
+ * interrupted one. Throws VT_FILE_STALE where a file changed after the call, VT_PATH_EXISTS where the old name is
+ * taken.
  */
 export async function undo(whole: OpenWorkspace, { folder, checkpoint }: Undoable): Promise<void> {
   const { steps } = checkpoint
   const paths = steps.flatMap((step) => ('path' in step ? [step.path] : [step.from, step.to]))
   for (const path of paths) await refuseForeign(whole, path)
-  // A command that runs on may turn what leads there at any moment.
+  // A running command may redirect these paths at any moment.
   const workspace = whole.createLinkFreeView(paths)
   await using _ = await workspace.lock(paths)
   const operations: Operation[] = []
@@ -57,7 +58,7 @@ export async function undo(whole: OpenWorkspace, { folder, checkpoint }: Undoabl
   await workspace.remove(folder, { recursive: true })
 }
 
-/** The operation that takes a step back; what is no file is put back at once. */
+/** Returns the operation that undoes a step. Entries other than files are restored immediately. */
 async function putBack(workspace: Workspace, step: Step, kept: string): Promise<Operation | undefined> {
   switch (step.op) {
     case 'write':
@@ -70,7 +71,7 @@ async function putBack(workspace: Workspace, step: Step, kept: string): Promise<
     case 'take':
       if (await workspace.stat(kept)) await workspace.rename(kept, step.path)
       else if (!(await workspace.stat(step.path)))
-        throw problem('VT_FILE_IO', { path: step.path, reason: 'what was kept of it is gone' })
+        throw problem('VT_FILE_IO', { path: step.path, reason: 'the kept copy is missing' })
       return undefined
     case 'rename':
       return putBackRenamed(workspace, step, kept)
@@ -89,7 +90,7 @@ type StepOf<Op extends Step['op']> = Extract<Step, { op: Op }>
 
 async function putBackWritten(workspace: Workspace, { path, before, after }: StepOf<'write'>, kept: string): PutBack {
   const now = await readVersion(workspace, path)
-  // A change may be one of the mode alone.
+  // A change may affect the mode alone.
   const hasMode = now === undefined || (now.stat.mode & 0o7777) === before?.mode
   if (now?.sha256 === before?.sha256 && hasMode) return undefined
   if (now?.sha256 !== after) throw createChangedError(path)
@@ -99,9 +100,9 @@ async function putBackWritten(workspace: Workspace, { path, before, after }: Ste
 }
 
 async function putBackRenamed(workspace: Workspace, { from, to, before }: StepOf<'rename'>, kept: string): PutBack {
-  // After a move that was cut short the file has both names.
+  // After an interrupted move the file has both names.
   if (await isSameEntry(workspace, from, to)) await workspace.remove(to)
-  // Already back: the old name is taken, and the new one holds what it held, be it nothing.
+  // The old name exists, so the move is undone. The new name is done too once its earlier content is back.
   const back = (await workspace.stat(from)) !== undefined
   const now = back ? await readVersion(workspace, to) : undefined
   if (back && now?.sha256 === before?.sha256) return undefined
@@ -114,14 +115,14 @@ async function isSameEntry(workspace: Workspace, one: string, other: string): Pr
   return a !== undefined && a.ino === b?.ino && a.dev === b.dev
 }
 
-/** The write of what was kept of a file. */
+/** Returns the operation that writes the kept content of a file. */
 async function createRestore(workspace: Workspace, path: string, kept: string, { sha256: hash, mode }: KeptFile) {
   const bytes = await workspace.read(kept)
-  if (contentHash(bytes) !== hash) throw problem('VT_FILE_IO', { path, reason: 'what was kept of it is damaged' })
+  if (contentHash(bytes) !== hash) throw problem('VT_FILE_IO', { path, reason: 'the kept copy is damaged' })
   return { op: 'write' as const, path, bytes, expected: 'nothing' as const, mode }
 }
 
-/** The version of a file that is there now, if anything is. Throws VT_FILE_STALE for what is no file. */
+/** Returns the current version of a file; `undefined` if missing. Throws VT_FILE_STALE for any other entry. */
 export async function readVersion(workspace: Workspace, path: string): Promise<FileVersion | undefined> {
   const stat = await workspace.stat(path)
   if (!stat) return undefined
@@ -132,16 +133,20 @@ export async function readVersion(workspace: Workspace, path: string): Promise<F
 }
 
 const createChangedError = (path: string): VtError =>
-  problem('VT_FILE_STALE', { path }, { hint: 'It was changed since; undo that first, or restore the file by hand.' })
+  problem(
+    'VT_FILE_STALE',
+    { path },
+    { hint: 'The file was changed after this call; undo the later change first, or restore the file by hand.' },
+  )
 
-/** A history may have come with a repository: what no tool may write is not restored from it. */
+/** Refuses a path that no tool may write: a repository may have provided the history. */
 export async function refuseForeign(workspace: Workspace, path: string): Promise<void> {
   const names = path.toLowerCase().split('/')
   const outside = names.includes('.git') || (names[0] === '.vtcode' && names[1] !== 'plans')
   if (outside || (await hasLinkedParent(workspace, path))) throw problem('VT_PATH_OUTSIDE', { path })
 }
 
-/** Whether a link leads to the folder of a path: no checkpoint of ours says so. */
+/** Checks whether a parent folder is a link. Checkpoints of this program never contain such paths. */
 async function hasLinkedParent(workspace: Workspace, path: string): Promise<boolean> {
   for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
     if ((await workspace.stat(path.slice(0, end)))?.kind === 'link') return true
@@ -149,6 +154,6 @@ async function hasLinkedParent(workspace: Workspace, path: string): Promise<bool
   return false
 }
 
-/** An error in words for a person. */
+/** Formats an error for a person. */
 export const explainError = (error: unknown): string =>
-  error instanceof VtError ? `${error.message} ${plainly(error.problem.hint)}` : (error as Error).message
+  error instanceof VtError ? `${error.message} ${renderPlainText(error.problem.hint)}` : (error as Error).message

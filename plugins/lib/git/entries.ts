@@ -10,7 +10,9 @@ export interface FolderEntry {
 const known = new Map<string, { changed: bigint; ino: bigint; entries: FolderEntry[] }>()
 const MAX_KNOWN = 5000
 
-/** What is in a folder, kept for as long as the folder was not changed; nothing where there is no folder. A link is none. */
+/**
+ * Lists the entries of a folder, cached until the folder changes; none if missing. A link to a folder has no entries.
+ */
 export function listEntries(folder: string): readonly FolderEntry[] {
   try {
     const stat = lstatSync(folder, { bigint: true })

@@ -1,6 +1,6 @@
 import { statSync, type BigIntStats } from 'node:fs'
 
-/** Nanoseconds for which nothing is kept of what just changed: it may change once more within the same tick of its clock. */
+/** Age in nanoseconds below which a change is not cached: the file may change again within the same clock tick. */
 export const TICK_NS = 100_000_000n
 
 export function bigStat(file: string): BigIntStats | undefined {
@@ -11,7 +11,10 @@ export function bigStat(file: string): BigIntStats | undefined {
   }
 }
 
-/** One version of a file; of a folder only which one it is, for what is in it changes all day. */
+/**
+ * Returns a text that identifies the version of a file. For a folder only its identity counts, since its entries change
+ * often.
+ */
 export function fileState(file: string): string {
   const stat = bigStat(file)
   if (!stat) return '-'

@@ -1,24 +1,27 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { realPathOf } from '../../../core/system/index.js'
+import { toRealPath } from '../../../core/system/index.js'
 import { listEntries } from './entries.js'
 import { bigStat } from './file_state.js'
 
-/** The places that steer one repository, or one worktree of it. */
+/** Folders of one repository or worktree. */
 export interface GitFolder {
-  /** Real path of the folder that holds HEAD and index. */
+  /** Real path of the folder with HEAD and index. */
   path: string
-  /** Real path of the folder that holds configuration and hooks: another one for a worktree. */
+  /** Real path of the folder with configuration and hooks; a different one for a worktree. */
   common: string
 }
 
-/** Whether git takes a folder for a repository: it holds HEAD, and objects and refs or the name of the folder that does; by what is there, or would be. */
+/**
+ * Checks whether git accepts a folder as a repository: it has HEAD, and either objects and refs or commondir. `has`
+ * decides whether a path exists or will exist.
+ */
 export function isGitFolder(path: string, has: (path: string) => boolean = isThere): boolean {
   if (!has(join(path, 'HEAD'))) return false
   return (has(join(path, 'objects')) && has(join(path, 'refs'))) || has(join(path, 'commondir'))
 }
 
-/** The git folder that `.git` in this folder is or names, whether anything is there or not. */
+/** Returns the git folder that `.git` in this folder is or names, whether that folder exists or not. */
 export function findGitFolder(folder: string): GitFolder | undefined {
   const path = join(folder, '.git')
   const stat = bigStat(path)
@@ -28,14 +31,16 @@ export function findGitFolder(folder: string): GitFolder | undefined {
   return target === undefined ? undefined : resolveGitFolder(resolve(folder, target))
 }
 
-/** A git folder with the one that it shares with others. */
+/** Resolves a git folder and the common folder that it shares with other worktrees. */
 export function resolveGitFolder(path: string): GitFolder {
-  const real = realPathOf(path)
+  const real = toRealPath(path)
   const shared = (readSmallFile(join(real, 'commondir')) ?? '').replace(/[\r\n]+$/, '')
-  return { path: real, common: shared === '' ? real : realPathOf(resolve(real, shared)) }
+  return { path: real, common: shared === '' ? real : toRealPath(resolve(real, shared)) }
 }
 
-/** Git folders inside of one, at any depth: those of its worktrees and of its submodules, whose names may hold slashes. */
+/**
+ * Lists git folders inside another at any depth: those of worktrees and of submodules, whose names may contain slashes.
+ */
 export function listInnerGitFolders(start: GitFolder): GitFolder[] {
   const found = new Map([[start.path, start]])
   for (const { path, common } of found.values()) {
@@ -58,7 +63,10 @@ const listGitFoldersBelow = (folder: string, depth: number): string[] =>
       ? []
       : listFolders(folder).flatMap((name) => listGitFoldersBelow(join(folder, name), depth - 1))
 
-/** The git folder that a place lies in: the nearest one upwards, down to `root`; none where a working tree comes first. `has` as for `isGitFolder`. */
+/**
+ * Returns the nearest git folder from `path` up to `root`; `undefined` if a working tree comes first. `has` as for
+ * `isGitFolder`.
+ */
 export function findGitFolderAbove(path: string, root: string, has?: (path: string) => boolean): string | undefined {
   for (let at = path; ; at = dirname(at)) {
     if (isGitFolder(at, has)) return at
@@ -73,7 +81,7 @@ const listFolders = (folder: string): string[] =>
     .slice(0, MAX_NAMES)
     .map(({ name }) => name)
 
-/** Whether a name is borne by anything, be it a link that leads nowhere. */
+/** Checks whether an entry exists, including a dangling link. */
 export function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined
@@ -82,7 +90,7 @@ export function isThere(path: string): boolean {
   }
 }
 
-/** All of a small regular file; `undefined` where there is none, or where it is something else or longer than `most` bytes. */
+/** Reads a small regular file; `undefined` if missing, not regular, or longer than `most` bytes. */
 export function readSmallFile(path: string, most = 4096): string | undefined {
   let fd: number | undefined
   try {

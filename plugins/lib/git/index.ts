@@ -1,4 +1,4 @@
-export { askGit } from './ask.js'
+export { askGit } from './ask_git.js'
 export { findOutsideReference, listLinks, findMisplacement } from './contents.js'
 export { listEntries, type FolderEntry } from './entries.js'
 export { bigStat, TICK_NS } from './file_state.js'
@@ -12,9 +12,9 @@ export {
   readSmallFile,
   type GitFolder,
 } from './folders.js'
-export { disableFilters, isolatedGitEnv } from './hardened.js'
-export { readIndexFacts } from './index_entries.js'
-export { readInnerRepositories } from './inner.js'
-export { isHarmlessSetting } from './quiet_settings.js'
-export { runGit, type GitRun } from './run.js'
+export { disableFilters, isolatedGitEnv } from './hardened_env.js'
+export { readIndexFacts } from './index_facts.js'
+export { readInnerRepositories } from './inner_repositories.js'
+export { isHarmlessSetting } from './harmless_settings.js'
+export { runGit, type GitRun } from './run_git.js'
 export { findRepository, readSettings, readSettingsFile, type GitSetting, type Repository } from './repository.js'

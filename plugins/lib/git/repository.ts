@@ -1,22 +1,22 @@
 import { homedir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
-import { realPathOf } from '../../../core/system/index.js'
-import { askGit } from './ask.js'
+import { toRealPath } from '../../../core/system/index.js'
+import { askGit } from './ask_git.js'
 import { bigStat, fileState, TICK_NS } from './file_state.js'
 import { findGitFolder, isGitFolder, isThere, resolveGitFolder, type GitFolder } from './folders.js'
 
-/** One line of a configuration, as git reads it. */
+/** One setting as git reads it. */
 export interface GitSetting {
-  /** `local` and `worktree` are the repository's own. */
+  /** `local` and `worktree` belong to the repository. */
   scope: string
-  /** The file that says it; none for what the command line or we say. */
+  /** File of the setting; `undefined` for the command line and for settings of this program. */
   file: string | undefined
   /** Section and name in lower case. */
   key: string
   value: string
 }
 
-/** What git takes for the repository of a folder, and everything that is set there. */
+/** The repository that git finds for a folder, with all its settings. */
 export interface Repository extends GitFolder {
   /** Real path of the working tree. */
   top: string
@@ -25,7 +25,7 @@ export interface Repository extends GitFolder {
 
 export type FoundRepository = { repository: Repository } | { refused: string } | undefined
 
-/** An answer of git, kept as long as no file that it depends on changes. */
+/** An answer of git, cached until a file that it depends on changes. */
 interface CachedAnswer<T> {
   value: T
   files: string[]
@@ -37,8 +37,8 @@ const MAX_KNOWN = 500
 const LIST_ARGS = ['--list', '-z', '--show-scope', '--show-origin']
 
 /**
- * The repository that git finds from a folder, in git's own words; `undefined` where there is none. It is kept for as long as no file that
- * git named, and none by which git would find another repository, was touched.
+ * Finds the repository of a folder as git reports it; `undefined` if there is none. The answer is cached until a file
+ * changes that git named or that would lead git to another repository.
  */
 export async function findRepository(folder: string, workspace: string): Promise<FoundRepository> {
   const before = findCached(known, folder)
@@ -46,7 +46,7 @@ export async function findRepository(folder: string, workspace: string): Promise
   const nearest = findNearestFolder(folder)
   if (nearest === undefined) return undefined
   const special = findSpecialFile(nearest)
-  if (special !== undefined) return { refused: `'${special}' is no plain file` }
+  if (special !== undefined) return { refused: `'${special}' is not a regular file` }
   const began = BigInt(Date.now()) * 1_000_000n
   const [places, settings] = await Promise.all([
     askGit(['rev-parse', '--absolute-git-dir', '--git-common-dir', '--show-toplevel'], folder, workspace),
@@ -59,7 +59,7 @@ export async function findRepository(folder: string, workspace: string): Promise
     return { refused: 'the name of its folder has more than one line' }
   const repository: Repository = {
     path,
-    common: realPathOf(resolve(folder, common)),
+    common: toRealPath(resolve(folder, common)),
     top,
     settings: parseSettings(settings.output, top),
   }
@@ -68,7 +68,7 @@ export async function findRepository(folder: string, workspace: string): Promise
   return found
 }
 
-/** Everything that is set for commands in a folder, be it in a repository or not. Kept like a repository. */
+/** Reads all git settings that apply in a folder, inside or outside a repository. Cached like a repository. */
 export async function readSettings(folder: string, workspace: string): Promise<readonly GitSetting[]> {
   const found = await findRepository(folder, workspace)
   if (found) return 'refused' in found ? [] : found.repository.settings
@@ -83,7 +83,7 @@ export async function readSettings(folder: string, workspace: string): Promise<r
   return settings
 }
 
-/** What one configuration file says, as if it were a repository's own; `undefined` when git cannot read it. */
+/** Reads the settings of one file as settings of a repository; `undefined` if git cannot read the file. */
 export async function readSettingsFile(file: string, workspace: string): Promise<readonly GitSetting[] | undefined> {
   if (fileState(file) === '-') return []
   const answer = await askGit(['config', '--file', file, ...LIST_ARGS], dirname(file), workspace)
@@ -95,7 +95,10 @@ export async function readSettingsFile(file: string, workspace: string): Promise
 const knownFiles = new Map<string, { settings: GitSetting[]; state: string }>()
 const MAX_KNOWN_FILES = 5000
 
-/** The same of many files, which one git reads at once; each is kept for as long as it stays the same. What one includes stands there as that. */
+/**
+ * Reads settings of many files with one git process, each cached until it changes. Included settings count for the
+ * included file.
+ */
 export async function readSettingsBatch(
   files: readonly string[],
   workspace: string,
@@ -124,13 +127,13 @@ export async function readSettingsBatch(
   return new Map(files.map((file) => [file, read.get(file) ?? knownFiles.get(file)?.settings ?? []]))
 }
 
-/** The first folder, from here upwards, in which git may find anything. */
+/** Returns the nearest folder upwards in which git may find a repository. */
 function findNearestFolder(folder: string): string | undefined {
   if (isThere(join(folder, '.git')) || isGitFolder(folder)) return folder
   return dirname(folder) === folder ? undefined : findNearestFolder(dirname(folder))
 }
 
-/** What git would wait at when it opens it: a pipe or a device among the files that it reads first, by its name. */
+/** Returns the name of a pipe or device among the files that git reads first: git would wait on it. */
 export function findSpecialFile(folder: string): string | undefined {
   const { path, common } = isGitFolder(folder)
     ? resolveGitFolder(folder)
@@ -150,7 +153,7 @@ export function findSpecialFile(folder: string): string | undefined {
 const isSpecial = (stat: ReturnType<typeof bigStat>): boolean =>
   stat !== undefined && !stat.isFile() && !stat.isDirectory()
 
-/** Of each: scope, origin, and name with value. A name of a file stands on the working tree. */
+/** Parses scope, origin, and name with value of each setting. File names are relative to the working tree. */
 function parseSettings(output: string, top: string): GitSetting[] {
   const parts = output.split('\0')
   const settings: GitSetting[] = []
@@ -168,7 +171,7 @@ function parseSettings(output: string, top: string): GitSetting[] {
   return settings
 }
 
-/** All that the answer hangs on: what git read, what it would read, and the way by which it found the repository. */
+/** Lists the files that the answer depends on: files that git read or would read, and `.git` on the way up. */
 function listDependencies(folder: string, { path, common, top, settings }: Repository): string[] {
   const dotGits: string[] = []
   for (let at = folder; ; at = dirname(at)) {
@@ -182,7 +185,7 @@ function listDependencies(folder: string, { path, common, top, settings }: Repos
   return [...new Set([...dotGits, ...own, ...listSettingFiles(settings)])]
 }
 
-/** The files of settings outside of the repository, and those that git names. */
+/** Lists settings files outside the repository and those that git names. */
 function listSettingFiles(settings: readonly GitSetting[]): string[] {
   const users = [
     join(homedir(), '.gitconfig'),
@@ -198,7 +201,7 @@ function listSettingFiles(settings: readonly GitSetting[]): string[] {
   ]
 }
 
-/** The file that a setting includes; git names one without settings nowhere else. */
+/** Returns the file that a setting includes. Git does not name an included file without settings anywhere else. */
 function resolveInclude({ file, key, value }: GitSetting): string[] {
   if (key !== 'include.path' && !/^includeif\..*\.path$/s.test(key)) return []
   if (value.startsWith('~/')) return [join(homedir(), value.slice(2))]

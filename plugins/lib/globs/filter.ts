@@ -1,17 +1,19 @@
 import { compileGlob } from './glob.js'
 
-/** What is chosen of a tree. */
+/** Selection of files in a tree. */
 export interface FileSelection {
-  /** ripgrep's `-g`, relative to the walked directory. */
+  /** Globs like `-g` of ripgrep, relative to the walked directory. */
   globs?: string[]
-  /** With or without the dot. */
+  /** Extensions with or without the dot. */
   file_extensions?: string[]
 }
 
-/** Whether globs choose files: then ripgrep lets them override ignore rules, and its answer has to be narrowed again. */
+/**
+ * Checks whether globs select files. ripgrep then lets them override ignore rules, so its answer needs a second filter.
+ */
 export const hasPositiveGlob = (globs: string[] = []): boolean => globs.some((glob) => !glob.startsWith('!'))
 
-/** What globs and extensions leave: the last glob that matches decides. */
+/** Creates a filter from globs and extensions. The last matching glob decides. */
 export function createGlobFilter(
   base: string,
   { globs = [], file_extensions = [] }: FileSelection,

@@ -1,6 +1,9 @@
 import { matchSequence } from '../../../core/text/index.js'
 
-/** Globs as ripgrep's `-g` reads them, matched in time linear in pattern times text: user input never meets a backtracking regex. */
+/**
+ * Compiles globs like `-g` of ripgrep. Matching takes time linear in pattern times text: user input never reaches a
+ * backtracking regular expression.
+ */
 
 type Token =
   | { kind: 'char'; char: string }
@@ -11,22 +14,25 @@ type Segment = ((name: string) => boolean) | '**'
 
 const MAX_ALTERNATIVES = 1000
 
-/** Whether text means a pattern rather than itself. */
+/** Checks whether a text is a pattern. */
 export const isGlob = (text: string): boolean => /[*?[{]/.test(text)
 
-/** A test of `/`-separated relative paths. A glob without `/` is tested against the last name. Throws RangeError for one that expands too far. */
+/**
+ * Compiles a glob to a test of `/`-separated relative paths. A glob without `/` is tested against the last name. Throws
+ * RangeError for a glob that expands too far.
+ */
 export function compileGlob(pattern: string, case_sensitive: boolean): (path: string) => boolean {
   const fold = (text: string) => (case_sensitive ? text : text.toLowerCase())
   const bare = pattern.replace(/^\//, '')
   const byName = !pattern.includes('/')
-  // Most patterns are a plain name or an ending.
+  // Fast path: most patterns are a plain name or an ending.
   const [, star, plain] = (byName && /^(\*?)([^\\*?[\]{}]*)$/.exec(fold(bare))) || []
   if (plain !== undefined) {
     const ends = star ? (name: string) => name.endsWith(plain) : (name: string) => name === plain
     return (path) => ends(fold(path.slice(path.lastIndexOf('/') + 1)))
   }
   const alternatives = expandBraces(fold(bare)).map(parseSegments)
-  // The last name alone decides where any folders may stand before it.
+  // Fast path: after `**/` the last name alone decides.
   const lasts = alternatives.map((segments) =>
     byName && segments.length === 1
       ? segments[0]!
@@ -48,7 +54,7 @@ export function compileGlob(pattern: string, case_sensitive: boolean): (path: st
   }
 }
 
-/** Returns what keeps a text from being a glob, in ripgrep's words; `undefined` for a glob. */
+/** Returns the fault of an invalid glob in the words of ripgrep; `undefined` for a valid one. */
 export function findGlobFault(pattern: string): string | undefined {
   let open = 0
   for (let at = 0; at < pattern.length; at++) {
@@ -68,7 +74,7 @@ export function findGlobFault(pattern: string): string | undefined {
   return open > 0 ? "unclosed alternate group; missing '}'" : undefined
 }
 
-/** `{a,b}` as separate patterns. */
+/** Expands `{a,b}` to separate patterns. */
 function expandBraces(pattern: string): string[] {
   const group = findOuterGroup(pattern)
   if (!group) return [pattern]
@@ -104,14 +110,14 @@ function findUnescaped(text: string, wanted: string, from: number): number {
   return -1
 }
 
-/** `**` at the end means what is inside, not the folder itself. */
+/** A final `**` matches entries inside the folder, not the folder itself. */
 const parseSegments = (pattern: string): Segment[] =>
   pattern
     .replace(/\/\*\*$/, '/**/*')
     .split('/')
     .map((part) => (part === '**' ? part : compileName(tokenize(part))))
 
-/** A test of one name. Of most there is one star at most, with text around it. */
+/** Compiles a test of one name. Fast path: at most one star with plain text around it. */
 function compileName(part: Token[]): (name: string) => boolean {
   const star = part.findIndex(({ kind }) => kind === 'star')
   const text = (some: Token[]) => some.map((token) => (token.kind === 'char' ? token.char : '')).join('')

@@ -3,28 +3,34 @@ import { readBytes } from '../../../core/documents/index.js'
 import { trimEndChars } from '../base/index.js'
 import { compileGlob } from './glob.js'
 
-/** What one file of rules says about a path relative to its folder and its last name: left out, kept against an earlier rule, or nothing. */
+/**
+ * Returns the verdict of one ignore file about a path relative to its folder, and its last name: ignored, kept against
+ * an earlier rule, or none.
+ */
 export type Rules = (path: string, name: string, directory: boolean) => 'ignore' | 'keep' | undefined
 
-/** The kinds of files of rules: the first that speaks of an entry decides, and of one kind the file that lies nearest. */
+/** Names of ignore files in order of precedence. Within one kind the nearest file decides. */
 export const ruleFiles = ['.rgignore', '.ignore', '.gitignore', '.git/info/exclude', '.vtcodegitignore'] as const
 
-/** Bytes of a file of rules. */
+/** Size limit of an ignore file in bytes. */
 export const MAX_RULE_BYTES = 2_097_152
 
-/** A file of rules and the folder that it speaks of, as the start of the paths in it: empty or with a final `/`. */
+/** An ignore file with the folder that its paths start from. */
 interface Layer {
   kind: (typeof ruleFiles)[number]
-  /** How many characters of a workspace path its own paths leave out, or what they begin with if it lies above the workspace. */
+  /**
+   * Number of leading characters that its paths omit from a workspace path; a prefix (empty or with a final `/`) for a
+   * file above the workspace.
+   */
   below: number | string
   rules: Rules
 }
 
-/** All rules that count in one folder. */
+/** All ignore rules that apply in one folder. */
 export class IgnoreRules {
   private constructor(private readonly layers: readonly Layer[]) {}
 
-  /** What the folders above the workspace say: it may be part of a repository. */
+  /** Reads ignore files above the workspace, which may be part of a larger repository. */
   static readAbove(root: string): IgnoreRules {
     const layers: Layer[] = []
     let below = ''
@@ -38,7 +44,7 @@ export class IgnoreRules {
     return new IgnoreRules(layers.sort(byKind))
   }
 
-  /** With what the files of rules in `folder` say, `read` by their kinds. */
+  /** Adds the ignore files of `folder`. `read` returns the text of one kind. */
   async with(
     folder: string,
     kinds: readonly Layer['kind'][],
@@ -62,10 +68,10 @@ export class IgnoreRules {
   }
 }
 
-// A stable sort leaves the nearest of a kind in front.
+// The sort is stable, so the nearest file of a kind stays first.
 const byKind = (a: Layer, b: Layer): number => ruleFiles.indexOf(a.kind) - ruleFiles.indexOf(b.kind)
 
-/** A file outside the workspace may be anybody's: a pipe would hold us for ever, a device never end. */
+/** Files outside the workspace are untrusted: reading a pipe would block, and a device never ends. */
 function readRuleFile(path: string): string | undefined {
   try {
     return readBytes(path, { limit: MAX_RULE_BYTES }).toString()
@@ -80,7 +86,7 @@ export function parseIgnoreRules(text: string): Rules {
     .split(/\r?\n/)
     .flatMap((line) => parseRule(line) ?? [])
   return (path, name, directory) => {
-    // One after the other, as there may be a hundred thousand.
+    // A plain loop, because there may be 100,000 rules.
     for (let at = rules.length - 1; at >= 0; at--) {
       const { by_name, begin, ending, only_directories, matches, verdict } = rules[at]!
       const subject = by_name ? name : path
@@ -94,16 +100,16 @@ export function parseIgnoreRules(text: string): Rules {
 interface Rule {
   verdict: 'ignore' | 'keep'
   only_directories: boolean
-  /** It speaks of the last name alone. */
+  /** The rule applies to the last name only. */
   by_name: boolean
-  /** What all that it speaks of begins and ends with. */
+  /** Text at the beginning and the end of every match. */
   begin: string
   ending: string
-  matches: (told: string) => boolean
+  matches: (subject: string) => boolean
 }
 
 function parseRule(line: string): Rule | undefined {
-  // A trailing space counts only when it is escaped.
+  // A trailing space counts only when escaped.
   const trimmed = trimEndChars(line, ' ')
   const text = trimmed.endsWith('\\') && trimmed.length < line.length ? `${trimmed} ` : trimmed
   if (text === '' || text.startsWith('#')) return undefined
@@ -111,18 +117,18 @@ function parseRule(line: string): Rule | undefined {
   const pattern = text.replace(/^!/, '')
   const only_directories = pattern.endsWith('/')
   const body = pattern.replace(/\/$/, '')
-  // Of very many rules most are about what few names begin or end with: a glob is read when one does. One that cannot be read says nothing.
-  let known: ((told: string) => boolean) | undefined
+  // Compiled on first use: most rules of a large file match few beginnings or endings. An invalid glob matches nothing.
+  let known: ((subject: string) => boolean) | undefined
   return {
     verdict,
     only_directories,
     by_name: !body.includes('/'),
     ...findPlainEnds(body.replace(/^\//, '')),
-    matches: (told) => (known ??= compileGlobOrNone(body))(told),
+    matches: (subject) => (known ??= compileGlobOrNone(body))(subject),
   }
 }
 
-/** The text before the first special character of a glob, and of its last name that behind the last one. */
+/** Returns the text before the first special character of a glob, and the text after the last one in its last name. */
 function findPlainEnds(body: string): { begin: string; ending: string } {
   const begin = body.slice(0, body.search(/[\\*?[\]{}]|$/))
   let end = body.length

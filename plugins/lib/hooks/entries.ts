@@ -1,42 +1,42 @@
 import type { Contribution, JsonObject, Layer, Mode, Settings } from '../../../core/shapes/index.js'
 
-/** One hook; the field names of Claude Code and our own. */
+/** One hook, with the field names of Claude Code and of this program. */
 export interface HookEntry {
   type?: string
   command?: string | JsonObject
-  /** Packages may leave places open for values of the user: here, in a command with arguments, and in headers. */
+  /** Packages may use placeholders for user values here, in a command with arguments, and in headers. */
   args?: readonly (string | JsonObject)[]
   url?: string
   headers?: Readonly<Record<string, string | JsonObject>>
-  /** Variables of our environment that `$NAME` in a header may name. */
+  /** Environment variables that `$NAME` in a header may use. */
   allowedEnvVars?: string[]
-  /** A rule, `Tool` or `Tool(spec)`: for other calls the hook does not run. */
+  /** Rule `Tool` or `Tool(spec)`; the hook runs for matching calls only. */
   if?: string
   timeout?: number
   timeout_secs?: number
   on_error?: OnError
   onError?: OnError
   async?: boolean
-  /** Why it is not run, although it stands for a guard. */
+  /** Reason why a guard hook does not run. */
   withheld?: string
 }
 export type OnError = 'deny' | 'ask' | 'allow'
-/** Whose names of tools and inputs a hook is told: ours, or those of the program it was written for. */
+/** Names of tools and inputs that a hook receives: those of this program, or of the program that it was written for. */
 export type Dialect = 'unified' | 'claude' | 'gemini'
-/** Hooks with one matcher, as the settings or a package say them. */
+/** Hooks with one matcher, from settings or a package. */
 export interface HookGroup {
   matcher?: string
   hooks?: HookEntry[]
   dialect?: Dialect
-  /** Who said it: the merging of the settings writes it down. */
+  /** Layer of the settings, recorded by the merge. */
   layer?: Layer
-  /** The plugin that brings it, and not the settings. */
+  /** The plugin that provides the group; absent for settings. */
   by?: Contribution & { readonly data: string }
-  /** Of a plugin: variables of its programs, and where they run. */
+  /** For a plugin: environment and working directory of its programs. */
   env?: JsonObject
   cwd?: string
 }
-/** The block `hooks` of the settings: event to groups. */
+/** The block `hooks` of the settings: groups by event. */
 export type HookBlock = Readonly<Record<string, readonly HookGroup[]>>
 
 const events = [
@@ -56,7 +56,7 @@ const events = [
 ] as const
 export type HookEvent = (typeof events)[number]
 
-/** Words of Gemini for events of ours. */
+/** Names that Gemini uses for these events. */
 const GEMINI_EVENTS: Partial<Record<HookEvent, string>> = {
   PreToolUse: 'BeforeTool',
   PostToolUse: 'AfterTool',
@@ -68,26 +68,29 @@ const EVENT_BY_GEMINI_NAME = Object.fromEntries(
   Object.entries(GEMINI_EVENTS).map(([event, name]) => [name.toLowerCase(), event.toLowerCase()]),
 )
 
-// `PreToolUse` and `pre_tool_use` are one event.
+// `PreToolUse` and `pre_tool_use` name one event.
 const foldEventName = (event: string): string => {
   const plain = event.replaceAll('_', '').toLowerCase()
   return EVENT_BY_GEMINI_NAME[plain] ?? plain
 }
 
-/** The event that a name means; nothing for one that never happens here. */
+/** Returns the event of a name; `undefined` for an event that never occurs here. */
 export const parseEventName = (name: string): HookEvent | undefined =>
   events.find((event) => foldEventName(event) === foldEventName(name))
 
-/** The name that an event has for Gemini. */
+/** Returns the name of an event in Gemini. */
 export const toGeminiEvent = (event: HookEvent): string => GEMINI_EVENTS[event] ?? event
 
-/** The groups for an event, in the order of the settings. */
+/** Returns the groups for an event, in the order of the settings. */
 export const listGroups = (block: HookBlock | undefined, event: HookEvent): HookGroup[] =>
   Object.entries(block ?? {}).flatMap(([name, groups]) =>
     foldEventName(name) === foldEventName(event) ? [...groups] : [],
   )
 
-/** A list of exact names, or a linear-time regular expression that may match anywhere. One that cannot be read matches everything: a guard is not lost to a slip. */
+/**
+ * Checks whether a matcher covers one of the names. A matcher is a list of exact names or a linear-time regular
+ * expression. An invalid one matches everything, so that an error disables no guard.
+ */
 export async function hasMatch(matcher: string | undefined, names: readonly string[]): Promise<boolean> {
   if (matcher === undefined || matcher === '' || matcher === '*') return true
   if (/^[\w\-,|\s/]+$/.test(matcher)) return matcher.split(/[,|]/).some((name) => names.includes(name.trim()))
@@ -101,15 +104,15 @@ export async function hasMatch(matcher: string | undefined, names: readonly stri
   }
 }
 
-/** The blocks of the settings that hooks read. */
+/** Blocks of the settings that hooks read. */
 export type HookSettings = Pick<Settings, 'web' | 'secrets' | 'plugins' | 'trust'>
 
-/** Where hooks run, and for whom. */
+/** Environment of running hooks. */
 export interface HookEnvironment {
   root: string
   /** The `.vtcode` folder of the user. */
   home: string
-  /** Where `${NAME}` is looked up. */
+  /** Variables for `${NAME}`. */
   env: Readonly<Record<string, string | undefined>>
   session: string
   mode: Mode

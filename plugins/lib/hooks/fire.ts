@@ -1,7 +1,7 @@
 import { toText } from '../../../core/text/index.js'
 import type { JsonObject, Mode } from '../../../core/shapes/index.js'
 import type { Kernel } from '../../../core/contract/index.js'
-import { pickHookSettings } from './brought.js'
+import { pickHookSettings } from './resolve_hook.js'
 import {
   listGroups,
   hasMatch,
@@ -11,30 +11,30 @@ import {
   type HookEvent,
   type HookGroup,
 } from './entries.js'
-import { cutHookText, hookInput, runHook, specific, type HookOutput } from './run.js'
+import { cutHookText, createHookInput, runHook, readSpecificOutput, type HookOutput } from './run_hook.js'
 
-/** Events that are no part of a call; surfaces and the agent fire them. */
+/** Events outside a call, fired by surfaces and the agent. */
 export type LifecycleEvent = Exclude<
   HookEvent,
   'PreToolUse' | 'PermissionRequest' | 'PostToolUse' | 'PostToolUseFailure'
 >
 export interface EventInput {
   session: string
-  /** What a matcher is held against: the source, the reason, the type, the trigger, the agent. */
+  /** Value that matchers are compared with: the source, reason, type, trigger or agent. */
   matched?: string
-  /** Fields of the input beside those that every event has. */
+  /** Input fields in addition to those of every event. */
   extra?: JsonObject
   signal?: AbortSignal
-  /** The mode of the session; default: the kernel's. */
+  /** Mode of the session. Default: the mode of the kernel. */
   mode?: Mode
 }
-/** What the hooks of an event say together. */
+/** Combined answer of the hooks of an event. */
 export interface HookAnswer {
-  /** Why what was about to happen should not; where the event can be blocked. */
+  /** Reason to block the event, if the event can be blocked. */
   block?: string
-  /** For the model to know. */
+  /** Context for the model. */
   context: string[]
-  /** For the user to know: messages of hooks, and which failed. */
+  /** Notices for the user: messages of hooks and failed hooks. */
   notices: { code: 'VT_HOOK_CONTEXT' | 'VT_HOOK_FAILED'; message: string }[]
 }
 
@@ -42,8 +42,8 @@ const blockable: readonly LifecycleEvent[] = ['UserPromptSubmit', 'Stop', 'Subag
 const informative: readonly LifecycleEvent[] = ['SessionStart', 'UserPromptSubmit', 'SubagentStart']
 
 /**
- * Tells the hooks of the settings of an event, all side by side, and waits for those that are not `async`. A hook that fails changes
- * nothing unless its `on_error` says so. Contract: never rejects; with no hooks it costs a look at the settings.
+ * Fires an event: runs its hooks in parallel and waits for all that are not `async`. A failing hook has no effect
+ * unless its `on_error` demands one. Contract: never rejects. Costs one check of the settings if there are no hooks.
  */
 export async function fire(
   kernel: Kernel,
@@ -74,7 +74,7 @@ export async function fire(
     if (matched === '' || (await hasMatch(matcher, [matched])))
       for (const entry of hooks) entries.set(JSON.stringify([by?.id, entry]), { entry, group })
   }
-  const input = hookInput(event, environment, extra)
+  const input = createHookInput(event, environment, extra)
   const waiting = [...entries.values()].flatMap(({ entry, group }) => {
     const work = runHook(entry, group, input, environment).then(
       (output): [HookEntry, HookOutput] => [entry, output],
@@ -88,7 +88,8 @@ export async function fire(
 
 function addAnswer(answer: HookAnswer, event: LifecycleEvent, entry: HookEntry, output: HookOutput): void {
   const block = (reason: unknown): void => {
-    if (blockable.includes(event)) answer.block ??= cutHookText(toText(reason ?? 'A lifecycle hook objects.'))
+    if (!blockable.includes(event)) return
+    answer.block ??= cutHookText(toText(reason ?? 'A lifecycle hook blocked this event.'))
   }
   if (output.kind === 'block') return block(output.reason)
   if (output.kind === 'failed') {
@@ -97,7 +98,7 @@ function addAnswer(answer: HookAnswer, event: LifecycleEvent, entry: HookEntry, 
     return
   }
   const { json, text } = output
-  const { additionalContext } = specific(json)
+  const { additionalContext } = readSpecificOutput(json)
   if (json['decision'] === 'block') block(json['reason'])
   else if (json['continue'] === false) block(json['stopReason'])
   const known = [text, additionalContext].filter((one): one is string => typeof one === 'string' && one !== '')
@@ -106,7 +107,7 @@ function addAnswer(answer: HookAnswer, event: LifecycleEvent, entry: HookEntry, 
     answer.notices.push({ code: 'VT_HOOK_CONTEXT', message: cutHookText(json['systemMessage']) })
 }
 
-/** Tells hooks that the user is waited for. Nobody waits for them. */
+/** Notifies hooks that the program waits for the user, without waiting for the hooks. */
 export function notify(
   kernel: Kernel,
   session: string,

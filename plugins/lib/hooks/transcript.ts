@@ -1,24 +1,28 @@
 import { constants, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { openWorkspace } from '../../../core/workspace/index.js'
-import { callsFolder, folderName, openOwn, ownFolder } from '../state/index.js'
+import { CALLS_FOLDER, toFolderName, openPrivateFile, openPrivateFolder } from '../state/index.js'
 
-/** What hooks read of a conversation, in the form of Claude Code: the agent writes it beside its journal. */
+/** Transcript of a conversation for hooks in the format of Claude Code. The agent writes it next to its journal. */
 export const transcriptFile = 'transcript.jsonl'
 
-/** Workspace-relative. */
-export const transcriptOf = (session: string): string => `${callsFolder}/${folderName(session)}/${transcriptFile}`
+/** Returns the workspace-relative path of a transcript. */
+export const toTranscriptPath = (session: string): string =>
+  `${CALLS_FOLDER}/${toFolderName(session)}/${transcriptFile}`
 
-/** Hooks read it at once: where there is no conversation it is there and empty. A folder that cannot be written to has none. */
-export async function haveTranscript(root: string, home: string, session: string): Promise<void> {
-  if (existsSync(join(root, transcriptOf(session)))) return
+/**
+ * Creates an empty transcript if there is no conversation, because hooks read it immediately. A read-only folder gets
+ * none.
+ */
+export async function ensureTranscript(root: string, home: string, session: string): Promise<void> {
+  if (existsSync(join(root, toTranscriptPath(session)))) return
   const workspace = openWorkspace(root, { home })
   try {
-    await using folder = await ownFolder(workspace, `${callsFolder}/${folderName(session)}`)
-    const file = await openOwn(`${folder.ref}/${transcriptFile}`, constants.O_WRONLY | constants.O_CREAT)
+    await using folder = await openPrivateFolder(workspace, `${CALLS_FOLDER}/${toFolderName(session)}`)
+    const file = await openPrivateFile(`${folder.ref}/${transcriptFile}`, constants.O_WRONLY | constants.O_CREAT)
     await file.close()
   } catch {
-    // Nothing depends on it.
+    // The transcript is optional.
   } finally {
     workspace.close()
   }

@@ -20,7 +20,7 @@ const named = new Map(
   }),
 )
 
-/** Character references of HTML, numbers and the common names, as characters. */
+/** Decodes HTML character references: numbers and common names. */
 export function decodeEntities(text: string): string {
   return text.replace(/&(#\d{1,7}|#x[\da-f]{1,6}|\w{2,8});/gi, (whole, name: string) => {
     if (!name.startsWith('#')) return named.get(name) ?? whole
@@ -29,8 +29,10 @@ export function decodeEntities(text: string): string {
   })
 }
 
-/** Text with something else for each of its tags. A regular expression would look for the end of a tag that has none from every `<` anew. */
-export function withoutMarkup(html: string, instead: (tag: string) => string): string {
+/**
+ * Replaces each tag of a text. A regular expression would search for the end of an unclosed tag from every `<` again.
+ */
+export function replaceTags(html: string, instead: (tag: string) => string): string {
   const kept: string[] = []
   let from = 0
   for (let start = html.indexOf('<'); start >= 0; start = html.indexOf('<', from)) {
@@ -42,8 +44,8 @@ export function withoutMarkup(html: string, instead: (tag: string) => string): s
   return kept.join('') + html.slice(from)
 }
 
-/** Markup as the text in it, on one line. */
-export const markupText = (html: string): string =>
-  decodeEntities(withoutMarkup(html, () => ''))
+/** Returns the text inside markup as one line. */
+export const stripMarkup = (html: string): string =>
+  decodeEntities(replaceTags(html, () => ''))
     .replace(/\s+/g, ' ')
     .trim()

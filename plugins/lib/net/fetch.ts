@@ -1,82 +1,86 @@
 import { problem } from '../../../core/shapes/index.js'
-import { deadline, version } from '../../../core/system/index.js'
+import { startDeadline, version } from '../../../core/system/index.js'
 import { raceAbort } from '../base/index.js'
-import { one, readResponseBody } from './fetch/body.js'
-import { decodeText, isBinaryBody, isPdf, readContentType } from './fetch/charset.js'
-import { sendRequest, type HttpAnswer } from './fetch/connect.js'
-import { brief, networkFailure, webFailure } from './fetch/failure.js'
+import { takeFirst, readResponseBody } from './fetch/body.js'
+import { decodeText, isBinaryBody, isPdf, parseContentType } from './fetch/charset.js'
+import { sendRequest, type HttpAnswer } from './fetch/send_request.js'
+import { shortenUrl, networkFailure, webFailure } from './fetch/failure.js'
 import { checkHost, readUrl } from './fetch/guard.js'
-import { hostOf } from './fetch/hosts.js'
-import { politely } from './fetch/polite.js'
+import { toHost } from './fetch/hosts.js'
+import { limitPerHost } from './fetch/host_limit.js'
 import type { WebSettings } from './fetch/settings.js'
 
 export { networkFailure, webFailure } from './fetch/failure.js'
-export { addressesOf, checkHost, readUrl } from './fetch/guard.js'
-export { hostOf } from './fetch/hosts.js'
+export { resolveAddresses, checkHost, readUrl } from './fetch/guard.js'
+export { toHost } from './fetch/hosts.js'
 export type { WebSettings } from './fetch/settings.js'
 
 export interface PageRequest {
   url: string
   method?: string
-  /** Sent to the first origin; another one gets none of them. */
+  /** Sent to the first origin only. */
   headers?: Record<string, string>
   body?: string
-  /** Decoded bytes of the body. */
+  /** Limit of the body in decoded bytes. */
   max_bytes: number
-  /** For everything together: look-up, connections, redirects, body. */
+  /** Limit for name lookup, connections, redirects and body together. */
   timeout_secs: number
   max_redirects: number
-  /** Whether to go on to this URL; a redirect that is not followed is answered as it is, with its target in `location`. */
+  /**
+   * Decides whether to follow a redirect to this URL. A redirect that is not followed is returned with its target in
+   * `location`.
+   */
   follow?: (to: URL, from: URL) => boolean
-  /** Whether a body of this status is wanted although it is no success. */
+  /** Decides whether a body with an error status is wanted. */
   accepts?: (status: number) => boolean
-  /** Told as soon as a server has answered, whatever comes of it. */
-  answered?: () => void
+  /** Called when a server has answered, whatever the result. */
+  onAnswer?: () => void
 }
 export interface FetchedPage {
-  /** As it was asked for at last. */
+  /** URL of the last request. */
   url: URL
   status: number
   content_type: string
   text: string
-  /** Decoded bytes that `text` was made of. */
+  /** Number of decoded bytes in `text`. */
   bytes: number
   truncated: boolean
-  /** Seconds or a date, as the server said it. */
+  /** Seconds or a date, unchanged from the server. */
   retry_after?: string
-  /** Every URL that was left for another, in order. */
+  /** URLs that redirected, in order. */
   redirects: string[]
-  /** The target of a redirect that was not followed. */
+  /** Target of a redirect that was not followed. */
   location?: URL
 }
 
 /**
- * Fetches one text over http(s). Every hop is checked by name, port and every address it resolves to, and the connection goes to a checked
- * address; no cookies, no credentials but those given, no cache, no proxy of the environment, one deadline.
- * Throws VT_WEB_URL, VT_WEB_BLOCKED, VT_WEB_HTTP, VT_WEB_TYPE, VT_WEB_TOO_LARGE, VT_WEB_REDIRECTS, VT_WEB_NETWORK, VT_WEB_TIMEOUT.
+ * Fetches one text over http(s). Every hop is checked by name, port and every resolved address, and connects to a
+ * checked address. Sends no cookies and only the given credentials; uses no cache, no proxy of the environment, and one
+ * deadline. Throws VT_WEB_URL, VT_WEB_BLOCKED, VT_WEB_HTTP, VT_WEB_TYPE, VT_WEB_TOO_LARGE, VT_WEB_REDIRECTS,
+ * VT_WEB_NETWORK, VT_WEB_TIMEOUT.
  */
 export async function fetchPage(
   request: PageRequest,
   settings: WebSettings,
   signal: AbortSignal,
 ): Promise<FetchedPage> {
-  using limit = deadline(request.timeout_secs * 1000, signal)
+  using limit = startDeadline(request.timeout_secs * 1000, signal)
   let url = readUrl(request.url)
   try {
-    // A look-up of a name goes on after it was given up.
+    // A name lookup cannot be cancelled, so the abort wins the race.
     return await raceAbort(
       limit.signal,
-      follow(request, url, settings, limit.signal, (next) => (url = next)),
+      followRedirects(request, url, settings, limit.signal, (next) => (url = next)),
     )
   } catch (error) {
     if (signal.aborted) throw problem('VT_CALL_ABORTED')
     if (limit.expired)
-      throw webFailure('VT_WEB_TIMEOUT', `${hostOf(url)} did not answer in full within ${request.timeout_secs} s.`)
-    throw networkFailure(error, hostOf(url))
+      throw webFailure('VT_WEB_TIMEOUT', `${toHost(url)} did not answer in full within ${request.timeout_secs} s.`)
+    throw networkFailure(error, toHost(url))
   }
 }
 
-async function follow(
+async function followRedirects(
   request: PageRequest,
   first: URL,
   settings: WebSettings,
@@ -86,19 +90,22 @@ async function follow(
   const redirects: string[] = []
   let { method = 'GET', headers = {}, body } = request
   for (let url = first; ;) {
-    const page = await numbered(redirects.length, () => hop(url))
+    const page = await addHopNumber(redirects.length, () => hop(url))
     if (!page.location || (request.follow && !request.follow(page.location, url))) return page
     redirects.push(url.href)
     if (redirects.length > request.max_redirects)
-      throw webFailure('VT_WEB_REDIRECTS', `${brief(first.href)} redirects more than ${request.max_redirects} times.`)
+      throw webFailure(
+        'VT_WEB_REDIRECTS',
+        `${shortenUrl(first.href)} redirects more than ${request.max_redirects} times.`,
+      )
     if (redirects.includes(page.location.href))
-      throw webFailure('VT_WEB_REDIRECTS', `${brief(first.href)} redirects in a circle.`)
+      throw webFailure('VT_WEB_REDIRECTS', `${shortenUrl(first.href)} redirects in a loop.`)
     if (page.location.origin !== url.origin) headers = {}
     if (page.status !== 307 && page.status !== 308) [method, body] = ['GET', undefined]
     else if (body !== undefined && page.location.origin !== url.origin) {
       throw webFailure(
         'VT_WEB_REDIRECTS',
-        `${url.host} wants what was sent to it sent to ${page.location.host} as well.`,
+        `${url.host} redirects the request body to another host, ${page.location.host}.`,
       )
     }
     now((url = page.location))
@@ -106,21 +113,21 @@ async function follow(
 
   async function hop(url: URL): Promise<FetchedPage> {
     checkHost(url, settings)
-    return politely(hostOf(url), signal, async () => {
-      const sent = { ...common(settings), ...headers }
+    return limitPerHost(toHost(url), signal, async () => {
+      const sent = { ...createDefaultHeaders(settings), ...headers }
       await using answer = await sendRequest(
         url,
         { method, headers: sent, signal, ...(body !== undefined && { body }) },
         settings,
       )
-      request.answered?.()
-      return await read(answer, url, redirects, request)
+      request.onAnswer?.()
+      return await readPage(answer, url, redirects, request)
     })
   }
 }
 
-/** Puts the number of the hop to what is refused there. */
-async function numbered<T>(hop: number, work: () => Promise<T>): Promise<T> {
+/** Adds the number of the hop to a refusal. */
+async function addHopNumber<T>(hop: number, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -131,21 +138,21 @@ async function numbered<T>(hop: number, work: () => Promise<T>): Promise<T> {
   }
 }
 
-const common = ({ user_agent }: WebSettings): Record<string, string> => ({
+const createDefaultHeaders = ({ user_agent }: WebSettings): Record<string, string> => ({
   'user-agent': user_agent ?? `vtcode/${version}`,
   accept: 'text/html,application/xhtml+xml,application/json;q=0.9,text/*;q=0.9,*/*;q=0.5',
   'accept-language': 'en,*;q=0.5',
   'accept-encoding': 'gzip, br',
 })
 
-async function read(
+async function readPage(
   answer: HttpAnswer,
   url: URL,
   redirects: string[],
   { max_bytes, accepts }: PageRequest,
 ): Promise<FetchedPage> {
   const { status, headers } = answer
-  const retry_after = one(headers['retry-after'])
+  const retry_after = takeFirst(headers['retry-after'])
   const page = {
     url,
     status,
@@ -156,14 +163,14 @@ async function read(
     redirects: [...redirects],
     ...(retry_after !== undefined && { retry_after }),
   }
-  const location = one(headers['location'])
+  const location = takeFirst(headers['location'])
   if (status >= 300 && status < 400 && location !== undefined) return { ...page, location: readUrl(location, url.href) }
-  if (status >= 400 && !accepts?.(status)) throw refused(status, url, retry_after)
-  const declared = readContentType(one(headers['content-type']))
-  if (declared.type && !isTextType(declared.type)) throw wrongType(url, declared.type, declared.type)
+  if (status >= 400 && !accepts?.(status)) throw createStatusError(status, url, retry_after)
+  const declared = parseContentType(takeFirst(headers['content-type']))
+  if (declared.type && !isTextType(declared.type)) throw createTypeError(url, declared.type, declared.type)
   const { bytes, truncated } = await readResponseBody(answer, max_bytes)
   if (isBinaryBody(bytes, declared))
-    throw wrongType(
+    throw createTypeError(
       url,
       isPdf(bytes) ? 'application/pdf' : declared.type ? `sent as ${declared.type} and binary` : 'binary',
       declared.type,
@@ -178,19 +185,19 @@ const isTextType = (type: string): boolean =>
   type.startsWith('text/') ||
   /[/+](?:json|xml|xhtml|x?html|javascript|ecmascript|x-javascript|ndjson|json-seq|jsonl?|yaml|x-yaml|toml)$/.test(type)
 
-function refused(status: number, url: URL, wait: string | undefined): Error {
+function createStatusError(status: number, url: URL, wait: string | undefined): Error {
   const seconds = wait === undefined ? undefined : /^\d{1,6}$/.test(wait) ? Number(wait) : undefined
   const later = [408, 425, 429].includes(status) || status >= 500
   const hint = later && seconds !== undefined ? { hint: `The server asks to wait ${seconds} s.` } : {}
   const details = { status, ...(seconds !== undefined && { retry_after_ms: seconds * 1000 }) }
-  return webFailure('VT_WEB_HTTP', `${url.host} answers ${status} to ${brief(url.href)}.`, {
+  return webFailure('VT_WEB_HTTP', `${url.host} answers ${status} to ${shortenUrl(url.href)}.`, {
     retryable: later,
     details,
     ...hint,
   })
 }
 
-function wrongType(url: URL, is: string, content_type: string): Error {
+function createTypeError(url: URL, is: string, content_type: string): Error {
   const what = is === 'application/pdf' ? 'a PDF (application/pdf)' : is
-  return webFailure('VT_WEB_TYPE', `${brief(url.href)} is ${what}, not text.`, { details: { content_type } })
+  return webFailure('VT_WEB_TYPE', `${shortenUrl(url.href)} is ${what}, not text.`, { details: { content_type } })
 }

@@ -1,22 +1,28 @@
 import { randomBytes } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { deadline, environment, findProgram, searchPath, start } from '../../../core/system/index.js'
+import {
+  startDeadline,
+  createChildEnvironment,
+  findProgram,
+  listSearchFolders,
+  spawnProgram,
+} from '../../../core/system/index.js'
 import type { AdapterContext } from '../../../core/contract/index.js'
 
-/** How long a user may take to sign in, in milliseconds. */
-const PATIENCE = 300_000
+/** Time limit of a sign-in in milliseconds. */
+const SIGN_IN_TIMEOUT_MS = 300_000
 
-/** The way back of a user's browser after a sign-in: a listener of our own on the loopback address (RFC 8252). */
-export class WayBack {
+/** Listener on the loopback address that a browser returns to after a sign-in (RFC 8252). */
+export class LoopbackListener {
   #state = ''
   #back: Promise<URLSearchParams> | undefined
   #arrive: (params: URLSearchParams) => void = () => {}
 
   private constructor(private readonly listener: Server) {}
 
-  /** On this port where it is free. */
-  static async open(port = 0): Promise<WayBack> {
+  /** Opens a listener on this port, or on a free one if the port is taken. */
+  static async open(port = 0): Promise<LoopbackListener> {
     const limits = {
       requestTimeout: 10_000,
       headersTimeout: 5_000,
@@ -24,27 +30,27 @@ export class WayBack {
       maxHeaderSize: 65_536,
     }
     const listener = createServer(limits, ({ method, url = '', headers: { host } }, response) => {
-      // Anybody on this machine can ask, and a page in a browser can make it ask: what is asked is compared, not parsed.
+      // Any program or web page on this machine can send requests, so they are compared and not parsed.
       const [path = '', query = ''] = url.split('?', 2)
       const params = new URLSearchParams(query)
       const ours =
         method === 'GET' &&
         path === '/callback' &&
-        host === `127.0.0.1:${way.port}` &&
-        way.#state !== '' &&
-        params.get('state') === way.#state
+        host === `127.0.0.1:${login.port}` &&
+        login.#state !== '' &&
+        params.get('state') === login.#state
       response.on('error', () => {})
       response.writeHead(ours ? 200 : 404, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
-      response.end(ours ? 'You are signed in; this window can be closed.\n' : 'There is nothing here.\n')
+      response.end(ours ? 'You are signed in. You can close this window.\n' : 'Not found.\n')
       if (!ours) return
-      // An answer counts once.
-      way.#state = ''
-      way.#arrive(params)
+      // Each answer counts once.
+      login.#state = ''
+      login.#arrive(params)
     })
     listener.maxConnections = 64
     listener.on('connection', (socket) => socket.on('error', () => {}))
     listener.on('upgrade', (_, socket) => socket.destroy())
-    const way = new WayBack(listener)
+    const login = new LoopbackListener(listener)
     const listen = (wanted: number) =>
       new Promise<boolean>((resolve) => {
         listener.once('error', () => resolve(false))
@@ -53,7 +59,7 @@ export class WayBack {
     if (!(await listen(port))) await listen(0)
     listener.on('error', () => {})
     listener.unref()
-    return way
+    return login
   }
 
   get port(): number {
@@ -62,19 +68,19 @@ export class WayBack {
   get url(): string {
     return `http://127.0.0.1:${this.port}/callback`
   }
-  /** Begins a sign-in: from now on an answer with this state counts, and no other. */
+  /** Begins a sign-in: from now on only an answer with the returned state counts. */
   state(): string {
     this.#back = new Promise((resolve) => (this.#arrive = resolve))
     return (this.#state = randomBytes(24).toString('base64url'))
   }
 
-  /** What the browser came back with, once the user has signed in. */
+  /** Waits for the parameters that the browser returns after the sign-in. */
   async answer(signal: AbortSignal): Promise<URLSearchParams> {
-    using limit = deadline(PATIENCE, signal)
+    using limit = startDeadline(SIGN_IN_TIMEOUT_MS, signal)
     const timedOut = new Promise<never>((_, reject) =>
-      limit.signal.addEventListener('abort', () => reject(new Error('nobody signed in')), { once: true }),
+      limit.signal.addEventListener('abort', () => reject(new Error('no sign-in within 5 minutes')), { once: true }),
     )
-    // Meanwhile nothing else may keep the process alive.
+    // The listener keeps the process alive while it waits.
     this.listener.ref()
     try {
       return await Promise.race([this.#back ?? timedOut, timedOut])
@@ -90,23 +96,30 @@ export class WayBack {
   }
 }
 
-/** Shows the user the page to sign in at, in their browser where there is one. Throws for what is no page. */
-export function showPage(url: URL, to: string, { env, workspace }: Pick<AdapterContext, 'env' | 'workspace'>): void {
+/** Opens the sign-in page in the browser of the user, if there is one. Throws for an address that is no web page. */
+export function showSignInPage(
+  url: URL,
+  to: string,
+  { env, workspace }: Pick<AdapterContext, 'env' | 'workspace'>,
+): void {
   const local = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname)
-  // A server may have chosen this address: nothing but a page may be opened by it.
+  // A server may have chosen this address, so only pages may be opened.
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && local))
-    throw new Error(`the page to sign in at is no https address: ${url.protocol}`)
+    throw new Error(`the sign-in page must use https, not '${url.protocol}'`)
   process.stderr.write(`vtcode: sign in to ${to}: ${url.href}\n`)
   openInBrowser(url.href, { env, workspace })
 }
 
-/** Opens an address in the user's browser, without waiting for it; `false` where none is found. The program is looked for outside of the workspace. */
+/**
+ * Opens an address in the browser of the user without waiting; `false` if no browser is found. The program is searched
+ * for outside the workspace.
+ */
 export function openInBrowser(address: string, { env, workspace }: Pick<AdapterContext, 'env' | 'workspace'>): boolean {
   const names = [env['BROWSER'], process.platform === 'darwin' ? 'open' : 'xdg-open'].filter(
     (name) => name !== undefined,
   )
   const program = names
-    .map((name) => (name.includes('/') ? name : findProgram(name, searchPath(env['PATH'], workspace))))
+    .map((name) => (name.includes('/') ? name : findProgram(name, listSearchFolders(env['PATH'], workspace))))
     .find((file) => file !== undefined)
   if (program === undefined) return false
   const shown = Object.fromEntries(
@@ -114,7 +127,11 @@ export function openInBrowser(address: string, { env, workspace }: Pick<AdapterC
       env[name] === undefined ? [] : [[name, env[name]]],
     ),
   )
-  start({ file: program, args: [address], cwd: workspace, env: { ...environment(), ...shown } }, 'ignore', 'own')
+  spawnProgram(
+    { file: program, args: [address], cwd: workspace, env: { ...createChildEnvironment(), ...shown } },
+    'ignore',
+    'own',
+  )
     .on('error', () => {})
     .unref()
   return true

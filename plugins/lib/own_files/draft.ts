@@ -1,45 +1,54 @@
 import { isUtf8 } from 'node:buffer'
 import { chmodSync, lstatSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { inside, makeFolder, writeStateSync } from '../../../core/system/index.js'
+import { isInside, makeFolder, writeStateSync } from '../../../core/system/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import type { Io } from '../../../core/contract/index.js'
 import { toOneLine, createPaint, printable } from '../terminal/index.js'
 
-/** A file of the user as it is and as it shall be; `undefined`: there is no file. */
+/** A file of the user before and after a change; `undefined` if missing. */
 export interface FileDraft {
   file: string
   before: string | undefined
   after: string | undefined
 }
 
-const mostBytes = 16 * 1_048_576
+const MAX_BYTES = 16 * 1_048_576
 
-/** The text of a file; `undefined` where there is none. Throws for what is no text, no file, or a link that leads nowhere. */
-export function ownText(file: string): string | undefined {
+/**
+ * Reads the text of a file; `undefined` if missing. Throws for invalid text, for other entries, and for a dangling
+ * link.
+ */
+export function readOwnFile(file: string): string | undefined {
   let bytes: Buffer
   try {
-    bytes = readBytes(file, { limit: mostBytes })
+    bytes = readBytes(file, { limit: MAX_BYTES })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     if (lstatSync(file, { throwIfNoEntry: false })) throw new Error('it is a link to a file that does not exist')
     return undefined
   }
-  if (!isUtf8(bytes)) throw new Error('its bytes are no text in UTF-8')
+  if (!isUtf8(bytes)) throw new Error('it is not UTF-8 text')
   return bytes.toString()
 }
 
-/** What lies in the workspace stays there: a repository may have brought a link to a file of somebody else. In their home the user's own links count. */
-export function requireWithin(workspace: string, file: string): void {
+/**
+ * Refuses a file of the workspace that a link leads out: a repository may have provided the link. Links in the home of
+ * the user are allowed.
+ */
+export function requireInside(workspace: string, file: string): void {
   let there = file
   while (!lstatSync(there, { throwIfNoEntry: false })) there = dirname(there)
-  if (inside(workspace, file) && !inside(realpathSync(workspace), realpathSync(there)))
+  if (isInside(workspace, file) && !isInside(realpathSync(workspace), realpathSync(there)))
     throw new Error('it leads out of the workspace')
 }
 
-/** In one step, so that nobody finds half a file. A link of the user's stays a link, and a file keeps who may read it. Throws where the file is no longer what was shown. */
+/**
+ * Writes a draft atomically. Links stay links, and files keep their mode. Throws if the file changed since it was
+ * shown.
+ */
 export function writeDraft({ file, before, after }: FileDraft): void {
-  if (ownText(file) !== before) throw new Error('it was changed while you were asked')
+  if (readOwnFile(file) !== before) throw new Error('it changed during the question; run the command again')
   if (after === undefined) return rmSync(file)
   makeFolder(dirname(file))
   if (!lstatSync(file, { throwIfNoEntry: false })) return writeStateSync(file, after, { mode: 0o644 })
@@ -49,8 +58,8 @@ export function writeDraft({ file, before, after }: FileDraft): void {
   chmodSync(there, mode)
 }
 
-/** What goes and what comes, between the lines that stay the same at both ends. */
-export function difference({ file, before = '', after = '' }: FileDraft, io: Io): string {
+/** Formats removed and added lines between the common lines at both ends. */
+export function formatDifference({ file, before = '', after = '' }: FileDraft, io: Io): string {
   const { bold, red, green, dim } = createPaint(io.stdout, io.env)
   const [old, now] = [before, after].map((text) => printable(text).split('\n').slice(0, -1)) as [string[], string[]]
   let head = 0

@@ -1,3 +1,3 @@
-export { allowedHere } from './adopted.js'
-export { difference, ownText, requireWithin, writeDraft, type FileDraft } from './draft.js'
-export { settingsDraft, settingsFile } from './settings.js'
+export { openAllowList } from './allow_list.js'
+export { formatDifference, readOwnFile, requireInside, writeDraft, type FileDraft } from './draft.js'
+export { draftSettings, findSettingsFile } from './settings.js'

@@ -3,22 +3,22 @@ import { isDeepStrictEqual } from 'node:util'
 import { join } from 'node:path'
 import type { Document } from 'yaml'
 import { isObject, type JsonObject } from '../../../core/shapes/index.js'
-import { ownText, type FileDraft } from './draft.js'
+import { readOwnFile, type FileDraft } from './draft.js'
 
 const stem = 'vtcode.config'
 
-/** The settings file in a folder: the one that is there, else the YAML file that would be. */
-export const settingsFile = (folder: string): string =>
+/** Returns the existing settings file of a folder, or the path of a new YAML file. */
+export const findSettingsFile = (folder: string): string =>
   ['yaml', 'yml', 'json', 'ts', 'mts', 'js', 'mjs']
     .map((end) => join(folder, `${stem}.${end}`))
     .find((file) => existsSync(file)) ?? join(folder, `${stem}.yaml`)
 
 /**
- * A settings file with other values at these paths, such as `agent.model`; `undefined` takes a value out. All else stays, comments too.
- * Throws for a file in code, for one that cannot be read, and where something else stands in the way.
+ * Drafts a settings file with new values at paths such as `agent.model`; `undefined` removes a value. Everything else
+ * stays, comments included. Throws for a file in code, an unreadable file, and where another value is in the way.
  */
-export async function settingsDraft(file: string, values: Readonly<Record<string, unknown>>): Promise<FileDraft> {
-  const before = ownText(file)
+export async function draftSettings(file: string, values: Readonly<Record<string, unknown>>): Promise<FileDraft> {
+  const before = readOwnFile(file)
   if (!/\.(ya?ml|json)$/.test(file)) throw new Error('it is written in code')
   const yaml = await import('yaml')
   const { parseDocument, isMap } = yaml
@@ -27,34 +27,34 @@ export async function settingsDraft(file: string, values: Readonly<Record<string
   if (tree.contents !== null && !isMap(tree.contents)) throw new Error('it holds no settings')
   const was = (tree.toJS() ?? {}) as JsonObject
   for (const [path, value] of Object.entries(values)) setValue(tree, path.split('.'), value, isMap)
-  const wanted = Object.entries(values).reduce((all, [path, value]) => changed(all, path.split('.'), value), was)
+  const wanted = Object.entries(values).reduce((all, [path, value]) => changeValue(all, path.split('.'), value), was)
   const empty = Object.keys(wanted).length === 0 && !before?.includes('#')
   const text = file.endsWith('.json') ? `${JSON.stringify(wanted, null, 2)}\n` : tree.toString({ lineWidth: 0 })
   const after = empty && before !== undefined ? undefined : text
   if (after !== undefined && !isDeepStrictEqual(parseDocument(after).toJS() ?? {}, wanted))
-    throw new Error('it cannot be changed without changing something else in it')
+    throw new Error('a change would alter other settings in it; edit the file by hand')
   return { file, before, after }
 }
 
 type IsMap = (node: unknown) => boolean
 
 function setValue(tree: Document, keys: readonly string[], value: unknown, isMap: IsMap): void {
-  const nodeAt = (length: number): unknown => tree.getIn(keys.slice(0, length), true)
-  const holder = keys.slice(0, -1).findIndex((_, at) => tree.hasIn(keys.slice(0, at + 1)) && !isMap(nodeAt(at + 1)))
+  const getNode = (length: number): unknown => tree.getIn(keys.slice(0, length), true)
+  const holder = keys.slice(0, -1).findIndex((_, at) => tree.hasIn(keys.slice(0, at + 1)) && !isMap(getNode(at + 1)))
   if (holder >= 0) throw new Error(`'${keys.slice(0, holder + 1).join('.')}' holds no settings`)
   if (value !== undefined) return tree.setIn(keys, tree.createNode(value))
   tree.deleteIn(keys)
-  // Maps that are empty without the value go as well.
-  for (let at = keys.length - 1; at > 0 && emptyMap(nodeAt(at), isMap); at--) tree.deleteIn(keys.slice(0, at))
+  // Maps that become empty are removed as well.
+  for (let at = keys.length - 1; at > 0 && isEmptyMap(getNode(at), isMap); at--) tree.deleteIn(keys.slice(0, at))
 }
 
-const emptyMap = (node: unknown, isMap: IsMap): boolean =>
+const isEmptyMap = (node: unknown, isMap: IsMap): boolean =>
   isMap(node) && (node as { items: unknown[] }).items.length === 0
 
-function changed(value: JsonObject, [key, ...rest]: string[], wanted: unknown): JsonObject {
+function changeValue(value: JsonObject, [key, ...rest]: string[], wanted: unknown): JsonObject {
   const { [key!]: before, ...others } = value
-  const inner = rest.length > 0 ? changed(isObject(before) ? (before as JsonObject) : {}, rest, wanted) : wanted
+  const inner = rest.length > 0 ? changeValue(isObject(before) ? (before as JsonObject) : {}, rest, wanted) : wanted
   const gone = inner === undefined || (wanted === undefined && isObject(inner) && Object.keys(inner).length === 0)
-  // A key keeps its place.
+  // A changed key keeps its position.
   return gone ? others : { ...value, [key!]: inner }
 }

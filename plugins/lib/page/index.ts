@@ -1,1 +1,1 @@
-export { createGuard, isLoopback, type RequestObjection } from './guard.js'
+export { createRequestCheck, isLoopback, type RequestObjection } from './request_check.js'

@@ -1,3 +1,3 @@
 export { applyPatch } from './apply.js'
 export { parsePatch } from './parse.js'
-export { place } from './place.js'
+export { placeHunks } from './place.js'

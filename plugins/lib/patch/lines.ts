@@ -1,9 +1,9 @@
 import { countLines } from '../files/index.js'
 
 /**
- * A file as lines, each known by the byte it begins at: nothing of the file is held twice, and only what is looked at becomes text.
- * The end of the file is a place where no line is. Texts are bytes as characters (Latin-1), so that whatever the file holds comes
- * back as it was.
+ * The lines of a file, each identified by the offset of its first byte. No content is copied, and only requested lines
+ * become text. The end of the file is an offset without a line. Texts are bytes as Latin-1 characters, so that any
+ * content survives unchanged.
  */
 export class Lines {
   constructor(private readonly bytes: Buffer) {}
@@ -12,35 +12,35 @@ export class Lines {
     return this.bytes.length
   }
 
-  /** Where the line that holds a byte begins. */
+  /** Returns the start of the line that holds a byte. */
   start(offset: number): number {
     return offset === 0 ? 0 : this.bytes.lastIndexOf(10, offset - 1) + 1
   }
 
-  /** The line `count` lines before a place; `undefined` if there are not so many. */
+  /** Returns the line `count` lines before `at`; `undefined` if there are fewer. */
   back(at: number, count: number): number | undefined {
     for (; count > 0 && at > 0; count--) at = this.start(at - 1)
     return count > 0 ? undefined : at
   }
 
-  /** Where the line behind the one at `at` begins, or the end of the file. */
+  /** Returns the start of the line after `at`, or the end of the file. */
   after(at: number): number {
     const end = this.bytes.indexOf(10, at)
     return end === -1 ? this.length : end + 1
   }
 
-  /** The place `count` lines further on, at most the end of the file. */
+  /** Returns the offset `count` lines further on, at most the end of the file. */
   skip(at: number, count: number): number {
     for (; count > 0 && at < this.length; count--) at = this.after(at)
     return at
   }
 
-  /** The number (1-based) of the line at a place. */
+  /** Returns the number (1-based) of the line at an offset. */
   number(at: number): number {
     return countLines(this.bytes.subarray(0, at)) + 1
   }
 
-  /** `\n`, `\r\n`, or nothing: behind a last line that has no end, and where there is no line. */
+  /** Returns `\n`, `\r\n`, or '' after a last line without an end and where there is no line. */
   end(at: number | undefined): string {
     if (at === undefined || at >= this.length) return ''
     const next = this.after(at)
@@ -48,18 +48,18 @@ export class Lines {
     return next - 2 >= at && this.bytes[next - 2] === 13 ? '\r\n' : '\n'
   }
 
-  /** A line without its end. */
+  /** Returns a line without its end. */
   text(at: number): string {
     return this.bytes.toString('latin1', at, this.after(at) - this.end(at).length)
   }
 
-  /** Every line, in order. */
+  /** Yields every line in order. */
   *all(): Generator<number> {
     for (let at = 0; at < this.length; at = this.after(at)) yield at
   }
 
-  /** The lines that hold a piece of text, in order. */
-  *holding(piece: string): Generator<number> {
+  /** Yields the lines that contain a piece of text, in order. */
+  *findHolding(piece: string): Generator<number> {
     const sought = Buffer.from(piece, 'latin1')
     for (let found = this.bytes.indexOf(sought); found !== -1;) {
       const at = this.start(found)
@@ -69,7 +69,7 @@ export class Lines {
     }
   }
 
-  /** The line end that most lines have. */
+  /** Returns the line end that most lines have. */
   get usualEnd(): string {
     if (!this.bytes.includes('\r\n')) return '\n'
     let [crlf, all] = [0, 0]
@@ -81,5 +81,5 @@ export class Lines {
   }
 }
 
-/** Text of a patch in the same form. */
-export const asBytes = (text: string): string => Buffer.from(text.replace(/\r$/, '')).toString('latin1')
+/** Converts text of a patch to the same form. */
+export const toByteText = (text: string): string => Buffer.from(text.replace(/\r$/, '')).toString('latin1')

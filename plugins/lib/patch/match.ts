@@ -1,53 +1,62 @@
 import { foldTypography, trimEndChars } from '../base/index.js'
-import { asBytes, type Lines } from './lines.js'
+import { toByteText, type Lines } from './lines.js'
 import type { Hunk, HunkLine } from './types.js'
 
-/** A place where the old lines of a hunk could stand: the byte their first line begins at and the one behind their last. */
+/** A place that matches the old lines of a hunk: the offset of the first line and the end of the last line. */
 export interface HunkPlace {
   at: number
   end: number
-  /** 1 exact, 2 white space at the end aside, 3 indentation aside too, 4 typography aside too. */
+  /** 1 exact, 2 ignores white space at the end, 3 also indentation, 4 also typography. */
   pass: number
-  /** The lines of the hunk as they apply there, in bytes. */
+  /** Lines of the hunk as they apply there, in bytes. */
   lines: HunkLine[]
 }
 
 const trimEnd = (text: string): string => trimEndChars(text, ' \t\r\f\v')
 const trim = (text: string): string => trimEnd(text).replace(/^[ \t\f\v]+/, '')
-const folded = (text: string): string =>
+const foldLine = (text: string): string =>
   trim(
     /[\x80-\xff]/.test(text)
       ? Buffer.from(foldTypography(Buffer.from(text, 'latin1').toString())).toString('latin1')
       : text,
   )
-const passes: ((text: string) => string)[] = [(text) => text, trimEnd, trim, folded]
+const passes: ((text: string) => string)[] = [(text) => text, trimEnd, trim, foldLine]
 
-/** Every place a hunk could go to by the strictest pass that finds one; anchors, the end of the file and the hint narrow them down. */
-export function hunkPlaces(hunk: Hunk, lines: Lines): HunkPlace[] {
-  const own = hunk.lines.map(({ kind, text }) => ({ kind, text: asBytes(text) }))
-  if (!own.some(({ kind }) => kind !== '+')) return insertion(hunk, own, lines)
-  const found = search(hunk, own, lines)
+/**
+ * Finds all places of a hunk with the strictest pass that matches. Anchors, the end of the file and the hint narrow the
+ * result.
+ */
+export function findHunkPlaces(hunk: Hunk, lines: Lines): HunkPlace[] {
+  const own = hunk.lines.map(({ kind, text }) => ({ kind, text: toByteText(text) }))
+  if (!own.some(({ kind }) => kind !== '+')) return findInsertion(hunk, own, lines)
+  const found = searchPlaces(hunk, own, lines)
   if (found.length > 0) return found
-  const shorter = withoutTrailingBlank(own)
-  return shorter.length < own.length && shorter.some(({ kind }) => kind !== '+') ? search(hunk, shorter, lines) : []
+  const shorter = dropTrailingBlank(own)
+  return shorter.length < own.length && shorter.some(({ kind }) => kind !== '+')
+    ? searchPlaces(hunk, shorter, lines)
+    : []
 }
 
-/** Where a block of lines stands, as a pass sees them. */
-function* occurrences(block: readonly string[], pass: number, lines: Lines): Generator<{ at: number; end: number }> {
+/** Yields the places of a block of lines in one pass. */
+function* findOccurrences(
+  block: readonly string[],
+  pass: number,
+  lines: Lines,
+): Generator<{ at: number; end: number }> {
   const seen = passes[pass - 1]!
   const wanted = block.map(seen)
-  // The longest line stands in the fewest places, and white space aside it stands there as it is.
+  // Searches for the longest line, which has the fewest matches; without white space at its ends it occurs literally.
   const rare = wanted.reduce((best, text, index) => (text.length > wanted[best]!.length ? index : best), 0)
-  const found = pass < passes.length && wanted[rare] !== '' ? lines.holding(wanted[rare]!) : lines.all()
+  const found = pass < passes.length && wanted[rare] !== '' ? lines.findHolding(wanted[rare]!) : lines.all()
   for (const line of found) {
     const at = lines.back(line, rare)
-    const end = at !== undefined && follow(at, wanted, seen, lines)
+    const end = at !== undefined && matchBlock(at, wanted, seen, lines)
     if (end) yield { at, end }
   }
 }
 
-/** The end of the lines that begin at a place, if they are those that are wanted. */
-function follow(
+/** Returns the end of the lines that begin at `at` if they match the wanted ones. */
+function matchBlock(
   at: number,
   wanted: readonly string[],
   seen: (text: string) => string,
@@ -60,12 +69,15 @@ function follow(
   return at
 }
 
-/** Lines that a hunk goes behind by its anchors, `undefined` without any; empty if an anchor is missing. */
-export function anchored({ anchors }: Pick<Hunk, 'anchors'>, lines: Lines): number[] | undefined {
+/**
+ * Returns the lines after which a hunk may apply by its anchors; `undefined` without anchors, empty if an anchor is
+ * missing.
+ */
+export function findAnchors({ anchors }: Pick<Hunk, 'anchors'>, lines: Lines): number[] | undefined {
   if (anchors.length === 0) return undefined
   for (let pass = 1; pass <= passes.length; pass++) {
     const [first, ...rest] = anchors.map((anchor) =>
-      [...occurrences([asBytes(anchor)], pass, lines)].map(({ at }) => at),
+      [...findOccurrences([toByteText(anchor)], pass, lines)].map(({ at }) => at),
     )
     const ends = first!.map((start) =>
       rest.reduce<number | undefined>(
@@ -79,24 +91,28 @@ export function anchored({ anchors }: Pick<Hunk, 'anchors'>, lines: Lines): numb
   return []
 }
 
-function search(hunk: Hunk, own: HunkLine[], lines: Lines): HunkPlace[] {
+function searchPlaces(hunk: Hunk, own: HunkLine[], lines: Lines): HunkPlace[] {
   const block = own.filter(({ kind }) => kind !== '+').map(({ text }) => text)
   for (let pass = 1; pass <= passes.length; pass++) {
     const places: HunkPlace[] = []
-    for (const { at, end } of occurrences(block, pass, lines)) {
-      const shifted = pass < 3 ? own : reindented(own, block, at, lines)
+    for (const { at, end } of findOccurrences(block, pass, lines)) {
+      const shifted = pass < 3 ? own : reindent(own, block, at, lines)
       if (shifted) places.push({ at, end, pass, lines: shifted })
     }
-    const narrowed = narrow(places, hunk, lines)
+    const narrowed = narrowPlaces(places, hunk, lines)
     if (narrowed.length > 0) return narrowed
   }
   return []
 }
 
-function narrow(places: HunkPlace[], hunk: Hunk, lines: Lines): HunkPlace[] {
-  const behind = anchored(hunk, lines)
-  let left = behind
-    ? [...new Set(behind.map((anchor) => places.find(({ at }) => at >= anchor)).filter((place) => place !== undefined))]
+function narrowPlaces(places: HunkPlace[], hunk: Hunk, lines: Lines): HunkPlace[] {
+  const anchorLines = findAnchors(hunk, lines)
+  let left = anchorLines
+    ? [
+        ...new Set(
+          anchorLines.map((anchor) => places.find(({ at }) => at >= anchor)).filter((place) => place !== undefined),
+        ),
+      ]
     : places
   if (hunk.atEnd) left = left.filter(({ end }) => end === lines.length)
   if (hunk.hint === undefined || left.length < 2) return left
@@ -108,15 +124,15 @@ function narrow(places: HunkPlace[], hunk: Hunk, lines: Lines): HunkPlace[] {
   return nearer === 0 ? left : [nearer < 0 ? under : over]
 }
 
-function insertion(hunk: Hunk, own: HunkLine[], lines: Lines): HunkPlace[] {
+function findInsertion(hunk: Hunk, own: HunkLine[], lines: Lines): HunkPlace[] {
   const here = (at: number): HunkPlace => ({ at, end: at, pass: 1, lines: own })
-  const behind = anchored(hunk, lines)
-  if (behind) return behind.map((anchor) => here(lines.after(anchor)))
+  const anchorLines = findAnchors(hunk, lines)
+  if (anchorLines) return anchorLines.map((anchor) => here(lines.after(anchor)))
   return [here(hunk.hint === undefined ? lines.length : lines.skip(0, hunk.hint - 1))]
 }
 
-/** The lines with the indentation of the file, if it differs by one and the same piece everywhere. */
-function reindented(own: HunkLine[], block: string[], at: number, lines: Lines): HunkLine[] | undefined {
+/** Returns the lines with the indentation of the file, if the difference is equal for all lines. */
+function reindent(own: HunkLine[], block: string[], at: number, lines: Lines): HunkLine[] | undefined {
   const indent = (text: string) => /^[ \t]*/.exec(text)![0]
   let change: { add: string; drop: string } | undefined
   for (const text of block) {
@@ -141,7 +157,7 @@ function reindented(own: HunkLine[], block: string[], at: number, lines: Lines):
   )
 }
 
-function withoutTrailingBlank(lines: HunkLine[]): HunkLine[] {
+function dropTrailingBlank(lines: HunkLine[]): HunkLine[] {
   let end = lines.length
   while (end > 0 && lines[end - 1]!.kind === ' ' && trim(lines[end - 1]!.text) === '') end--
   return lines.slice(0, end)

@@ -2,35 +2,35 @@ import { VtError } from '../../../core/shapes/index.js'
 import { detectTextForm } from '../base/index.js'
 import { findNearMatches, createReadCall } from '../files/index.js'
 import { Lines } from './lines.js'
-import { anchored, hunkPlaces, type HunkPlace } from './match.js'
+import { findAnchors, findHunkPlaces, type HunkPlace } from './match.js'
 import type { Hunk } from './types.js'
 
-/** What the hunks of one section do to a file. */
-export interface Placed {
+/** Changes of the hunks of one section to a file. */
+export interface PlacedHunks {
   spans: { start: number; end: number; by: Buffer }[]
   added: number
   removed: number
-  /** Lines (1-based) where a hunk only matched by a looser pass. */
+  /** Lines (1-based) where a hunk matched only in a looser pass. */
   fuzzy: { line: number; pass: number }[]
 }
 
-/** Places all hunks against the file as it is. Throws VT_PATCH_CONTEXT, VT_PATCH_AMBIGUOUS, VT_PATCH_OVERLAP. */
-export function place(path: string, bytes: Buffer, hunks: readonly Hunk[]): Placed {
-  // A byte order mark belongs to the file, not to its first line.
+/** Places all hunks in the unchanged file. Throws VT_PATCH_CONTEXT, VT_PATCH_AMBIGUOUS, VT_PATCH_OVERLAP. */
+export function placeHunks(path: string, bytes: Buffer, hunks: readonly Hunk[]): PlacedHunks {
+  // The byte order mark is not part of the first line.
   const { bom } = detectTextForm(bytes)
   const lines = new Lines(bytes.subarray(bom))
   const candidates = hunks.map((hunk, index) => {
-    const places = hunkPlaces(hunk, lines)
-    if (places.length === 0) throw missing(path, bytes, hunk, index, lines)
-    if (places.length > 1 && places[0]!.pass > 1) throw ambiguous(path, index, places, lines)
+    const places = findHunkPlaces(hunk, lines)
+    if (places.length === 0) throw createContextError(path, bytes, hunk, index, lines)
+    if (places.length > 1 && places[0]!.pass > 1) throw createAmbiguousError(path, index, places, lines)
     return places
   })
-  const chosen = choose(path, candidates, lines)
+  const chosen = choosePlaces(path, candidates, lines)
   const order = chosen.map((place, index) => ({ place, hunk: hunks[index]! })).sort((a, b) => a.place.at - b.place.at)
-  const placed: Placed = { spans: [], added: 0, removed: 0, fuzzy: [] }
+  const placed: PlacedHunks = { spans: [], added: 0, removed: 0, fuzzy: [] }
   for (const { place, hunk } of order) {
     if (place.pass > 1) placed.fuzzy.push({ line: lines.number(place.at), pass: place.pass })
-    render(placed, place, hunk, lines)
+    renderHunk(placed, place, hunk, lines)
   }
   for (const span of placed.spans) {
     span.start += bom
@@ -39,13 +39,13 @@ export function place(path: string, bytes: Buffer, hunks: readonly Hunk[]): Plac
   return placed
 }
 
-/** The one way to give each hunk a place in order and without overlap. */
-function choose(path: string, candidates: HunkPlace[][], lines: Lines): HunkPlace[] {
+/** Chooses the only way to place all hunks in order and without overlap. */
+function choosePlaces(path: string, candidates: HunkPlace[][], lines: Lines): HunkPlace[] {
   const ways = countWays(candidates)
   const total = (ways[0] ?? []).reduce((sum, count) => sum + count, 0)
   if (total > 1) {
     const index = candidates.findIndex((places, at) => places.filter((_, other) => ways[at]![other]! > 0).length > 1)
-    throw ambiguous(path, index, candidates[index]!, lines)
+    throw createAmbiguousError(path, index, candidates[index]!, lines)
   }
   if (total === 1) {
     const chosen: HunkPlace[] = []
@@ -54,12 +54,12 @@ function choose(path: string, candidates: HunkPlace[][], lines: Lines): HunkPlac
     return chosen
   }
   const several = candidates.findIndex((places) => places.length > 1)
-  if (several !== -1) throw ambiguous(path, several, candidates[several]!, lines)
+  if (several !== -1) throw createAmbiguousError(path, several, candidates[several]!, lines)
   const chosen = candidates.map(([only]) => only!)
   const sorted = [...chosen.entries()].sort(([, a], [, b]) => a.at - b.at || a.end - b.end)
   const clash = sorted.findIndex(([, place], index) => index > 0 && place.at < sorted[index - 1]![1].end)
   if (clash > 0)
-    throw overlap(
+    throw createOverlapError(
       path,
       [sorted[clash - 1]![0], sorted[clash]![0]].sort((a, b) => a - b),
       lines.number(sorted[clash]![1].at),
@@ -67,13 +67,13 @@ function choose(path: string, candidates: HunkPlace[][], lines: Lines): HunkPlac
   return chosen
 }
 
-/** Counts from the last hunk to the first in how many ways (0, 1, many) the rest can follow each place. */
+/** Counts from the last hunk to the first in how many ways (0, 1, many) the remaining hunks can follow each place. */
 function countWays(candidates: readonly HunkPlace[][]): number[][] {
   const ways: number[][] = []
   for (let index = candidates.length - 1; index >= 0; index--) {
     const next = candidates[index + 1]
     let [sum, other] = [0, next?.length ?? 0]
-    // Places are in order: a hunk that can follow a place can follow those before it too.
+    // Places are sorted: a hunk that can follow a place can follow earlier ones too.
     ways[index] = candidates[index]!.map(() => 0)
     for (const [at, { end }] of [...candidates[index]!.entries()].reverse()) {
       while (next && other > 0 && next[other - 1]!.at >= end) sum = Math.min(2, sum + ways[index + 1]![--other]!)
@@ -83,12 +83,13 @@ function countWays(candidates: readonly HunkPlace[][]): number[][] {
   return ways
 }
 
-function render(placed: Placed, place: HunkPlace, hunk: Hunk, lines: Lines): void {
+function renderHunk(placed: PlacedHunks, place: HunkPlace, hunk: Hunk, lines: Lines): void {
   let [start, at] = [place.at, place.at]
   let by: string[] = []
   let gone = 0
   const flush = (final: boolean) => {
-    if (at > start || by.length > 0) placed.spans.push(spanOf(lines, start, at, by, final && hunk.newline === false))
+    if (at > start || by.length > 0)
+      placed.spans.push(createSpan(lines, start, at, by, final && hunk.newline === false))
     placed.removed += gone
     placed.added += by.length
     by = []
@@ -107,20 +108,26 @@ function render(placed: Placed, place: HunkPlace, hunk: Hunk, lines: Lines): voi
   flush(true)
 }
 
-/** The lines from `start` to `end` replaced by others, with the line ends of their surroundings. */
-function spanOf(lines: Lines, start: number, end: number, by: string[], open: boolean): Placed['spans'][number] {
+/** Returns the replacement of the lines from `start` to `end`, with the line ends around them. */
+function createSpan(
+  lines: Lines,
+  start: number,
+  end: number,
+  by: string[],
+  open: boolean,
+): PlacedHunks['spans'][number] {
   const before = lines.back(start, 1)
   const lineEnd = lines.end(before) || lines.end(start) || lines.end(end) || lines.usualEnd
-  // Behind a last line that has no end, that line gets one first.
+  // A last line without an end gets one first.
   const unfinished = by.length > 0 && before !== undefined && lines.end(before) === ''
   const text = (unfinished ? lineEnd : '') + by.join(lineEnd) + (by.length > 0 && !open ? lineEnd : '')
   return { start, end, by: Buffer.from(text, 'latin1') }
 }
 
-function missing(path: string, bytes: Buffer, hunk: Hunk, index: number, lines: Lines): VtError {
+function createContextError(path: string, bytes: Buffer, hunk: Hunk, index: number, lines: Lines): VtError {
   const anchor =
-    anchored(hunk, lines)?.length === 0
-      ? (hunk.anchors.find((one) => anchored({ anchors: [one] }, lines)?.length === 0) ?? hunk.anchors[0]!)
+    findAnchors(hunk, lines)?.length === 0
+      ? (hunk.anchors.find((one) => findAnchors({ anchors: [one] }, lines)?.length === 0) ?? hunk.anchors[0]!)
       : undefined
   const expected =
     anchor ??
@@ -134,7 +141,8 @@ function missing(path: string, bytes: Buffer, hunk: Hunk, index: number, lines: 
   const message =
     anchor !== undefined
       ? `The anchor ${quote(anchor)} of hunk ${index + 1} is no line of '${path}'${nearest}.`
-      : `The old lines of hunk ${index + 1} (line ${hunk.line} of the patch) do not occur in '${path}'; they begin with ${quote(expected)}.`
+      : `The old lines of hunk ${index + 1} (line ${hunk.line} of the patch) do not occur in '${path}'; ` +
+        `they begin with ${quote(expected)}.`
   const offset_lines = best ? Math.max(1, best.line_number - 10) : 1
   const next = createReadCall(
     path,
@@ -150,9 +158,10 @@ function missing(path: string, bytes: Buffer, hunk: Hunk, index: number, lines: 
   })
 }
 
-function ambiguous(path: string, index: number, places: HunkPlace[], lines: Lines): VtError {
+function createAmbiguousError(path: string, index: number, places: HunkPlace[], lines: Lines): VtError {
   const line_numbers = places.slice(0, 20).map(({ at }) => lines.number(at))
-  const message = `Hunk ${index + 1} fits in ${places.length} places of '${path}': lines ${line_numbers.slice(0, 5).join(', ')}.`
+  const some = line_numbers.slice(0, 5).join(', ')
+  const message = `Hunk ${index + 1} fits in ${places.length} places of '${path}': lines ${some}.`
   const first = Math.max(1, line_numbers[0]! - 3)
   const next = createReadCall(path, {
     offset_lines: first,
@@ -168,7 +177,7 @@ function ambiguous(path: string, index: number, places: HunkPlace[], lines: Line
   })
 }
 
-const overlap = (path: string, hunks: number[], line: number): VtError =>
+const createOverlapError = (path: string, hunks: number[], line: number): VtError =>
   new VtError({
     code: 'VT_PATCH_OVERLAP',
     message: `Hunks ${hunks.map((index) => index + 1).join(' and ')} overlap in '${path}' at line ${line}.`,

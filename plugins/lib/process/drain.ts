@@ -1,30 +1,30 @@
 import { PassThrough, pipeline, type Readable } from 'node:stream'
 
-/** Contract: the chunk is overwritten after the return; a promise holds the next one back until it settles. */
+/** Contract: the chunk is overwritten after the return. A promise delays the next chunk until it settles. */
 export type Take = (chunk: Buffer) => Promise<void> | undefined
 
-/** A pipe as node holds it; `useUserBuffer` is there where it can be read into a buffer of ours. */
+/** A pipe as Node keeps it. `useUserBuffer` exists if the pipe can be read into a given buffer. */
 interface Pipe {
   useUserBuffer?: unknown
 }
 
-// One for all pipes: a chunk is taken before the next one of any pipe is read.
+// One buffer for all pipes: each chunk is consumed before the next one of any pipe.
 const shared = Buffer.allocUnsafeSlow(64 * 1024)
 
 /**
- * Reads a pipe of a child, or the reading end of one that is open here, to its end. Node makes a new buffer for every chunk, and making and
- * collecting them costs more than the reading; it reads into a given buffer only for sockets that one connects oneself. So the pipe is put
- * under such a socket where node lets it be taken, and read as usual elsewhere. What is answered stands in the place of `pipe`.
+ * Reads a pipe of a child, or an open reading end, to its end. Creating and collecting a buffer per chunk costs more
+ * than reading. Node reads into a given buffer only for client sockets, so the pipe is moved under such a socket where
+ * Node allows this. Returns the stream that replaces `pipe`.
  */
 export function drain(pipe: Readable | number, take: Take): Readable {
-  if (typeof pipe === 'number') return under({ fd: pipe })
+  if (typeof pipe === 'number') return readUnderSocket({ fd: pipe })
   const owner = pipe as { _handle?: Pipe | null }
   const handle = owner._handle
-  if (typeof handle?.useUserBuffer !== 'function') return readable(pipe, take)
+  if (typeof handle?.useUserBuffer !== 'function') return readAsStream(pipe, take)
   owner._handle = null
-  return under({ handle })
+  return readUnderSocket({ handle })
 
-  function under(source: object): Readable {
+  function readUnderSocket(source: object): Readable {
     const options: object = { ...source, readable: true, writable: false, onread: { buffer: shared, callback } }
     const socket = new (process.getBuiltinModule('node:net').Socket)(options)
     return socket.on('error', () => {}).resume()
@@ -37,8 +37,11 @@ export function drain(pipe: Readable | number, take: Take): Readable {
   }
 }
 
-/** Node reads on once the program has ended, paused or not. Behind the pipe is a stream that it does not know: this one waits for us. */
-function readable(pipe: Readable, take: Take): Readable {
+/**
+ * Reads a pipe as a stream. Node drains a pipe of an ended program even when paused, so a second stream holds the data
+ * until the consumer is ready.
+ */
+function readAsStream(pipe: Readable, take: Take): Readable {
   const waiting = pipeline(pipe, new PassThrough(), () => {})
   return waiting
     .on('data', (chunk: Buffer) => {

@@ -1,11 +1,19 @@
-export { printed } from './capture.js'
+export { captureOutput } from './capture_output.js'
 export { drain } from './drain.js'
-export { jsonLines } from './json_lines.js'
-export { leftProcesses, markName } from './left_processes.js'
+export { createJsonLineReader } from './json_lines.js'
+export { listLeftProcesses, RUN_MARK } from './left_processes.js'
 export { outputPipes, PipeMaker, type OutputPipes } from './pipes.js'
-export { activityOf, bytesRead, watchable } from './resource_limits.js'
-export { lines } from './lines.js'
-export { runProgram, settles, tail, type Consumer, type Ended, type ProcessLimits, type Program } from './run.js'
-export { confinement, strictly, wantsStrict, type SandboxSettings } from './sandbox_settings.js'
+export { measureActivity, countBytesRead, canWatchUsage } from './resource_limits.js'
+export { createLineReader } from './lines.js'
+export {
+  runProgram,
+  hasSettled,
+  createTail,
+  type Consumer,
+  type ProgramEnd,
+  type ProcessLimits,
+  type Program,
+} from './run.js'
+export { resolveSandboxMode, toStrictSettings, isStrictRequested, type SandboxSettings } from './sandbox_settings.js'
 export { runShort } from './short_program.js'
-export { startedCommands } from './started_commands.js'
+export { getStartedCommands } from './started_commands.js'

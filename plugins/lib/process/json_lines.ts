@@ -1,16 +1,18 @@
-export interface JsonLines {
+export interface JsonLineHandlers {
   value(value: unknown): void
-  /** A line that is no JSON. */
+  /** Called for a line that is not JSON. */
   other(line: string): void
-  /** A line of more than the limit: nothing of it or behind it is read. */
+  /** Called for a line over the limit; reading stops there. */
   tooLong(): void
   parse?: (line: string) => unknown
 }
 
-/** A consumer of chunks that reads one JSON document a line, of `limit` bytes at most; empty lines are passed over. */
-export function jsonLines(
+/**
+ * Creates a consumer of chunks that reads one JSON document per line of at most `limit` bytes and skips empty lines.
+ */
+export function createJsonLineReader(
   limit: number,
-  { value, other, tooLong, parse = JSON.parse }: JsonLines,
+  { value, other, tooLong, parse = JSON.parse }: JsonLineHandlers,
 ): (chunk: Buffer) => void {
   let parts: Buffer[] = []
   let size = 0

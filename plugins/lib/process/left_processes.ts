@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { readSystemFile } from '../base/index.js'
 
-/** The variable by which whatever a command started is found again, wherever it went. */
-export const markName = 'VTCODE_RUN'
+/** Environment variable that marks every process that a command started. */
+export const RUN_MARK = 'VTCODE_RUN'
 
 /** A process that a command started. */
 export interface LeftProcess {
@@ -11,13 +11,13 @@ export interface LeftProcess {
 }
 
 /**
- * Processes of commands whose program is gone: of those that carry our mark, the ones below one that the first process of the system
- * took over. Without a sandbox such a process left the group that ends with its command.
+ * Lists processes whose command has ended: marked processes below one that was reparented to process 1. Without a
+ * sandbox such a process left the process group of its command.
  */
-export function leftProcesses(): LeftProcess[] {
+export function listLeftProcesses(): LeftProcess[] {
   const parents = new Map<number, number>()
-  for (const pid of numbersIn('/proc'))
-    if (readSystemFile(`/proc/${pid}/environ`).includes(`${markName}=`)) parents.set(pid, parentOf(pid))
+  for (const pid of listPids('/proc'))
+    if (readSystemFile(`/proc/${pid}/environ`).includes(`${RUN_MARK}=`)) parents.set(pid, readParentPid(pid))
   const isLeft = (pid: number, steps = 0): boolean => {
     const parent = parents.get(pid)
     return parent === 1 || (parent !== undefined && steps < 64 && isLeft(parent, steps + 1))
@@ -27,12 +27,12 @@ export function leftProcesses(): LeftProcess[] {
     .map((pid) => ({ pid, command: readSystemFile(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim().slice(0, 200) }))
 }
 
-function parentOf(pid: number): number {
+function readParentPid(pid: number): number {
   const stat = readSystemFile(`/proc/${pid}/stat`)
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
 }
 
-function numbersIn(folder: string): number[] {
+function listPids(folder: string): number[] {
   try {
     return readdirSync(folder)
       .filter((name) => /^\d+$/.test(name))

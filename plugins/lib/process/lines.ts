@@ -1,13 +1,16 @@
 import type { Consumer } from './run.js'
 
-/** What is kept of a line that is too long: its first bytes and its end. */
-const keptOfLong = { head: 64, tail: 1_048_576 }
+/** Bytes kept from both ends of a line that is too long. */
+const KEPT_OF_LONG_BYTES = { head: 64, tail: 1_048_576 }
 
-/** What is asked of a line. `false` ends the program; a text passes over all that follow, up to one that begins with it. */
+/** Receives a line. `false` ends the program; a text skips the lines before the next one that begins with this text. */
 export type TakeLine = (line: Buffer) => void | false | string
 
-/** A consumer of lines. Of one over `longest` bytes come the first 64 and, directly behind, its last MiB or more. */
-export function lines(take: TakeLine, longest = 4_194_304): { take: Consumer; end: () => void } {
+/**
+ * Creates a consumer of lines. A line over `longest` bytes is reduced to its first 64 bytes followed by at least its
+ * last MiB.
+ */
+export function createLineReader(take: TakeLine, longest = 4_194_304): { take: Consumer; end: () => void } {
   const reader = new LineReader(take, longest)
   return { take: (chunk) => reader.read(chunk), end: () => reader.end() }
 }
@@ -15,7 +18,7 @@ export function lines(take: TakeLine, longest = 4_194_304): { take: Consumer; en
 class LineReader {
   private parts: Buffer[] = []
   private size = 0
-  /** What the next line has to begin with, behind a newline, and the end of what was passed over. */
+  /** Newline and required beginning of the next line, and the end of the skipped data. */
   private mark = ''
   private passed: Buffer = Buffer.alloc(0)
 
@@ -53,8 +56,8 @@ class LineReader {
     this.size += part.length
     if (this.size <= this.longest) return
     const whole = Buffer.concat(this.parts)
-    this.parts = [whole.subarray(0, keptOfLong.head), whole.subarray(-keptOfLong.tail)]
-    this.size = keptOfLong.head + keptOfLong.tail
+    this.parts = [whole.subarray(0, KEPT_OF_LONG_BYTES.head), whole.subarray(-KEPT_OF_LONG_BYTES.tail)]
+    this.size = KEPT_OF_LONG_BYTES.head + KEPT_OF_LONG_BYTES.tail
   }
 
   private flush(): Buffer {
@@ -64,7 +67,10 @@ class LineReader {
     return line
   }
 
-  /** Where the line that is looked for begins in a chunk, or the end of it. What of the line lies in the one before is put back. */
+  /**
+   * Returns the offset of the required line in a chunk, or the end of the chunk. Restores the part of the line that
+   * lies in the chunk before.
+   */
   private passOver(chunk: Buffer, from: number): number {
     const { mark, passed } = this
     const border = from > 0 ? undefined : Buffer.concat([passed, chunk.subarray(0, mark.length)])

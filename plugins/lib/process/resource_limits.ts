@@ -1,37 +1,37 @@
 import { readFileSync } from 'node:fs'
 
-export interface Burden {
-  /** Bytes that it has read. */
+export interface ResourceUsage {
+  /** Bytes read so far. */
   read: number
-  /** Bytes that it has in memory; files that it maps are not counted. */
+  /** Bytes in memory, without mapped files. */
   resident: number
 }
 
-export const watchable = process.platform === 'linux'
+export const canWatchUsage = process.platform === 'linux'
 
-const everyMs = 50
+const WATCH_MS = 50
 
-/** Calls once when a program has come to cost more than it may. The function returned ends the watch. */
-export function watchBurden(pid: number, most: Burden, exceeded: () => void): () => void {
+/** Calls `exceeded` once when a program exceeds a limit. Returns a function that ends the watch. */
+export function watchUsage(pid: number, most: ResourceUsage, exceeded: () => void): () => void {
   const timer = setInterval(() => {
-    const { read, resident } = burdenOf(pid)
+    const { read, resident } = readUsage(pid)
     if (read <= most.read && resident <= most.resident) return
     clearInterval(timer)
     exceeded()
-  }, everyMs)
+  }, WATCH_MS)
   return () => clearInterval(timer)
 }
 
-/** How many bytes a program has read; 0 of one that has ended, and where the system does not tell. */
-export const bytesRead = (pid: number): number => readFigure(`/proc/${pid}/io`, /^rchar: (\d+)/m)
+/** Returns the bytes that a program has read; 0 after its end and on systems without this figure. */
+export const countBytesRead = (pid: number): number => readFigure(`/proc/${pid}/io`, /^rchar: (\d+)/m)
 
-/** Returns a number that grows as long as a program reads or computes. */
-export const activityOf = (pid: number): number =>
-  bytesRead(pid) + readFigure(`/proc/${pid}/stat`, /\) \S(?: -?\d+){10} (\d+)/)
+/** Returns a number that increases while a program reads or computes. */
+export const measureActivity = (pid: number): number =>
+  countBytesRead(pid) + readFigure(`/proc/${pid}/stat`, /\) \S(?: -?\d+){10} (\d+)/)
 
-/** Nothing of a program that has ended. */
-function burdenOf(pid: number): Burden {
-  return { read: bytesRead(pid), resident: readFigure(`/proc/${pid}/status`, /^RssAnon:\s*(\d+)/m) * 1024 }
+/** Returns the usage of a program, 0 after its end. */
+function readUsage(pid: number): ResourceUsage {
+  return { read: countBytesRead(pid), resident: readFigure(`/proc/${pid}/status`, /^RssAnon:\s*(\d+)/m) * 1024 }
 }
 
 function readFigure(file: string, figure: RegExp): number {

@@ -5,64 +5,70 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { problem, type Launch } from '../../../core/shapes/index.js'
-import { environment, signalGroup, start } from '../../../core/system/index.js'
-import { watchBurden, type Burden } from './resource_limits.js'
+import { createChildEnvironment, signalGroup, spawnProgram } from '../../../core/system/index.js'
+import { watchUsage, type ResourceUsage } from './resource_limits.js'
 
-/** For programs that walk a directory `cwd` is its `Handle.ref`, so that no swap of a path leads them elsewhere; `env` is added to what all get. */
+/**
+ * A program to run. A program that walks a directory gets `Handle.ref` as `cwd`, so that swapped paths cannot redirect
+ * it. `env` is added to the common environment.
+ */
 export interface Program extends Omit<Launch, 'env'> {
   env?: Record<string, string>
-  /** Written to standard input, which is closed then; without it standard input is empty. */
+  /** Written to standard input, which is then closed. Standard input is empty without it. */
   input?: Buffer
-  /** Its messages are read when it has ended: each line through a pipe wakes us and takes the program's processor. */
+  /**
+   * Read standard error after the end only: each line through a pipe wakes this process and takes processor time from
+   * the program.
+   */
   late_stderr?: boolean
 }
 export interface ProcessLimits {
   signal: AbortSignal
   seconds: number
-  /** Looked at now and then, where the system tells. */
-  burden?: Burden
-  /** Is told of the process. */
+  /** Checked periodically if the system provides the figures. */
+  maxUsage?: ResourceUsage
+  /** Called with the process id. */
   onStart?: (pid: number) => void
 }
-export interface Ended {
-  /** Absent when a signal ended the program. */
+export interface ProgramEnd {
+  /** Absent if a signal ended the program. */
   exit_code: number | undefined
   timed_out: boolean
-  /** The consumer had enough. */
+  /** Set if the consumer stopped the program. */
   stopped: boolean
-  /** It read more or took more memory than it may. */
-  overburdened?: boolean
+  /** Set if the program exceeded `maxUsage`. */
+  overLimit?: boolean
 }
-/** Contract: `false` ends the program; a promise holds the next chunk back until it settles. */
+/** Contract: `false` ends the program. A promise delays the next chunk until it settles. */
 export type Consumer = (chunk: Buffer) => void | false | Promise<void | false>
 
 const grace = { term: 200, kill: 100 }
 
 /**
- * Runs a program in a process group of its own and hands its output to consumers. `undefined` when it cannot be started.
- * After the limit, an abort or enough output the whole group is gone within 300 ms, and a grandchild that holds a pipe
- * does not prolong the call. Errors: VT_CALL_ABORTED, VT_INPUT_INVALID for an argument with a NUL character.
+ * Runs a program in its own process group and passes its output to consumers. Returns `undefined` if the program cannot
+ * start. After the time limit, an abort or enough output the whole group ends within 300 ms. A grandchild that holds a
+ * pipe does not prolong the call. Errors: VT_CALL_ABORTED, VT_INPUT_INVALID for an argument with a NUL character.
  */
 export async function runProgram(
   program: Program,
   limits: ProcessLimits,
   onStdout: Consumer,
   onStderr?: Consumer,
-): Promise<Ended | undefined> {
+): Promise<ProgramEnd | undefined> {
   if (limits.signal.aborted) throw problem('VT_CALL_ABORTED')
   const unfit = program.args.find((arg) => arg.includes('\0'))
-  if (unfit !== undefined)
+  if (unfit !== undefined) {
+    const value = JSON.stringify(unfit.replace(/^--[a-z-]+=/, '').slice(0, 80))
     throw problem(
       'VT_INPUT_INVALID',
-      {
-        problem: `${JSON.stringify(unfit.replace(/^--[a-z-]+=/, '').slice(0, 80))} has a NUL character; no program can be given that.`,
-      },
-      { hint: 'Leave it out.' },
+      { problem: `${value} has a NUL character, which no program accepts.` },
+      { hint: 'Remove the NUL character.' },
     )
-  using messages = program.late_stderr ? scratch() : undefined
+  }
+  using messages = program.late_stderr ? openScratchFile() : undefined
   const { file, args, cwd, env } = program
-  const child = start(
-    { file, args, cwd, env: { ...environment(), ...env } },
+  const child = spawnProgram(
+    { file, args, cwd, env: { ...createChildEnvironment(), ...env } },
     [program.input ? 'pipe' : 'ignore', 'pipe', messages?.fd ?? 'pipe'],
     'brief',
   )
@@ -71,15 +77,15 @@ export async function runProgram(
     child.once('close', (code) => resolve(code ?? undefined))
   })
   if (child.pid === undefined) return void (await exited)
-  // A program that ends before it has read its input is no error of ours.
+  // A program may end before it has read its input.
   child.stdin?.on('error', () => {})
   child.stdin?.end(program.input)
 
   let ended: Promise<void> | undefined
   const end = () => (ended ??= terminate(child))
-  groups.add(child.pid)
+  processGroups.add(child.pid)
   limits.onStart?.(child.pid)
-  const state = { timed_out: false, stopped: false, overburdened: false }
+  const state = { timed_out: false, stopped: false, overLimit: false }
   const onAbort = () => void end()
   const timer = setTimeout(() => {
     state.timed_out = true
@@ -87,9 +93,9 @@ export async function runProgram(
   }, limits.seconds * 1000)
   limits.signal.addEventListener('abort', onAbort, { once: true })
   const unwatch =
-    limits.burden &&
-    watchBurden(child.pid, limits.burden, () => {
-      state.overburdened = true
+    limits.maxUsage &&
+    watchUsage(child.pid, limits.maxUsage, () => {
+      state.overLimit = true
       void end()
     })
   const enough = () => {
@@ -108,19 +114,19 @@ export async function runProgram(
     await end()
     throw error
   } finally {
-    groups.delete(child.pid)
+    processGroups.delete(child.pid)
     clearTimeout(timer)
     unwatch?.()
     limits.signal.removeEventListener('abort', onAbort)
   }
 }
 
-/** Process groups that are ended with this process: nobody waits for them when it ends at once. */
-export const groups = new Set<number>()
-process.on('exit', () => groups.forEach((pid) => signalGroup(pid, 'SIGKILL')))
+/** Process groups to kill when this process exits. */
+export const processGroups = new Set<number>()
+process.on('exit', () => processGroups.forEach((pid) => signalGroup(pid, 'SIGKILL')))
 
-/** A file without a name, gone when it is let go of. */
-function scratch(): Disposable & { fd: number; each(take: (chunk: Buffer) => void): void } {
+/** Opens an unlinked file, which disappears when it is closed. */
+function openScratchFile(): Disposable & { fd: number; each(take: (chunk: Buffer) => void): void } {
   const path = join(tmpdir(), `vtcode-${randomUUID()}`)
   const fd = openSync(path, 'wx+', 0o600)
   unlinkSync(path)
@@ -136,7 +142,10 @@ function scratch(): Disposable & { fd: number; each(take: (chunk: Buffer) => voi
   return { fd, each, [Symbol.dispose]: () => closeSync(fd) }
 }
 
-/** Ends a program with all it started: SIGTERM to the group, 200 ms, SIGKILL, 100 ms, then our ends of the pipes are closed. */
+/**
+ * Ends a program and all processes it started: SIGTERM to the group, SIGKILL after 200 ms; 100 ms later our pipe ends
+ * are closed.
+ */
 export async function terminate(child: ChildProcess): Promise<void> {
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
   for (const [signal, ms] of [
@@ -144,17 +153,18 @@ export async function terminate(child: ChildProcess): Promise<void> {
     ['SIGKILL', grace.kill],
   ] as const) {
     signalGroup(child.pid!, signal)
-    if (await settles(closed, ms)) return
+    if (await hasSettled(closed, ms)) return
   }
   child.stdin?.destroy()
   child.stdout?.destroy()
   child.stderr?.destroy()
 }
 
-/** Whether a promise settles within `ms` milliseconds; without a number it is waited for. */
-export function settles(promise: Promise<unknown>, ms?: number): Promise<boolean> {
+/** Checks whether a promise settles within `ms` milliseconds; without a number waits for it. */
+export function hasSettled(promise: Promise<unknown>, ms?: number): Promise<boolean> {
   return new Promise((resolve) => {
-    // Where this process itself was held up, what is long there is only read now: the time is over when it has been looked for.
+    // After a busy period this process notices settled promises only now, so the time limit applies one event loop turn
+    // later.
     const over = (): void => void setImmediate(() => setImmediate(resolve, false))
     const timer = ms === undefined ? undefined : setTimeout(over, ms)
     const done = () => {
@@ -165,18 +175,18 @@ export function settles(promise: Promise<unknown>, ms?: number): Promise<boolean
   })
 }
 
-/** Reads a pipe to its end, a chunk at a time; what comes after "enough" is dropped, so that the program is never blocked by us. */
+/** Reads a pipe to its end, chunk by chunk. Data after "enough" is dropped, so that the program never blocks. */
 function consume(stream: Readable, consumer: Consumer, enough: () => void): Promise<void> {
   return new Promise((resolve, reject) => {
     let open = true
-    // Node reads on once the program has ended, paused or not: what comes meanwhile waits for its turn.
+    // Node drains a pipe of an ended program even when paused: these chunks wait for their turn.
     let turn: Promise<void> | undefined
     const take = (answer: void | false) => {
       if (answer !== false || !open) return
       open = false
       enough()
     }
-    const failed = (error: unknown) => {
+    const fail = (error: unknown) => {
       open = false
       reject(error as Error)
     }
@@ -192,7 +202,7 @@ function consume(stream: Readable, consumer: Consumer, enough: () => void): Prom
         turn = undefined
         stream.resume()
       })
-      mine.catch(failed)
+      mine.catch(fail)
       turn = mine
     }
     stream.on('data', (chunk: Buffer) => {
@@ -201,17 +211,17 @@ function consume(stream: Readable, consumer: Consumer, enough: () => void): Prom
         const busy = turn ? turn.then(() => hand(chunk)) : hand(chunk)
         if (busy) next(busy)
       } catch (error) {
-        failed(error)
+        fail(error)
       }
     })
-    const over = () => void (turn ?? Promise.resolve()).then(resolve, failed)
+    const over = () => void (turn ?? Promise.resolve()).then(resolve, fail)
     stream.once('error', over)
     stream.once('close', over)
   })
 }
 
-/** A consumer that keeps the end of a text, at most `limit` bytes of it, and tells it without escape sequences. */
-export function tail(limit = 16_384): { take: Consumer; text: () => string } {
+/** Creates a consumer that keeps at most the last `limit` bytes of a text and removes escape sequences. */
+export function createTail(limit = 16_384): { take: Consumer; text: () => string } {
   let kept = Buffer.alloc(0)
   return {
     take(chunk) {

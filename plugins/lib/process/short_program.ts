@@ -1,39 +1,43 @@
 import type { Readable } from 'node:stream'
 import { problem } from '../../../core/shapes/index.js'
-import { endWithUs, environment } from '../../../core/system/index.js'
-import { groups, terminate, type Ended, type Program } from './run.js'
+import { endWithParent, createChildEnvironment } from '../../../core/system/index.js'
+import { processGroups, terminate, type ProgramEnd, type Program } from './run.js'
 
 export interface ShortLimits {
   signal: AbortSignal
   seconds: number
-  /** Bytes of each stream: a program that prints more is ended. */
+  /** Limit of each stream in bytes. A program that prints more is ended. */
   most: number
-  /** Whether what it has printed so far says that nobody is to wait for its end; its limits hold all the same. */
-  goesOn?: (stdout: Buffer) => boolean
-  /** It gets a socket as descriptor 3, and what it sends there is `aside`: unlike a pipe it cannot be opened by way of /proc. */
+  /** Decides from the output so far whether to stop waiting for the program. All limits still apply. */
+  shouldDetach?: (stdout: Buffer) => boolean
+  /**
+   * Provides a socket as descriptor 3, whose data becomes `socketOutput`. Unlike a pipe, a socket cannot be opened
+   * through /proc.
+   */
   socket?: true
 }
-export interface Printed extends Ended {
-  /** It runs on by its own wish. */
-  goes_on?: true
+export interface ShortResult extends ProgramEnd {
+  /** Set if the program asked to run on. */
+  detached?: true
   stdout: Buffer
   stderr: Buffer
-  aside: Buffer
+  socketOutput: Buffer
 }
 
 /**
- * Runs a program to its end, by execa. `undefined` when it cannot be started. What execa leaves out is here: it leads a process group of
- * its own, which is ended as a whole at the time limit, at an abort, when it prints too much and when this process ends; a grandchild
- * that holds a pipe does not prolong the call; nothing of our environment is passed on but what `environment` tells. Errors: VT_CALL_ABORTED.
+ * Runs a program to its end with execa; `undefined` if it cannot start. Adds to execa: the program leads its own
+ * process group, which is ended at the time limit, at an abort, at too much output, and when this process ends. A
+ * grandchild that holds a pipe does not prolong the call. Only variables of `createChildEnvironment` are passed on.
+ * Errors: VT_CALL_ABORTED.
  */
 export async function runShort(
   { file, args, cwd, env, input }: Omit<Program, 'late_stderr'>,
-  { signal, seconds, most, goesOn, socket }: ShortLimits,
-): Promise<Printed | undefined> {
+  { signal, seconds, most, shouldDetach, socket }: ShortLimits,
+): Promise<ShortResult | undefined> {
   if (signal.aborted) throw problem('VT_CALL_ABORTED')
-  // Most processes start no such program, and execa takes longer to load than most of these run.
+  // Loaded late: most processes run no such program, and loading execa takes longer than most of these runs.
   const { execa } = await import('execa')
-  const whole = { ...environment(), ...env }
+  const whole = { ...createChildEnvironment(), ...env }
   const child = execa(file, args, {
     cwd,
     env: whole,
@@ -57,43 +61,43 @@ export async function runShort(
   const abort = (): void => end()
   signal.addEventListener('abort', abort, { once: true })
   const timer = setTimeout(end, seconds * 1000, 'timed_out')
-  groups.add(pid)
-  endWithUs(child, 'brief')
-  const [stdout, stderr, aside] = [child.stdout, child.stderr, socket && child.stdio[3]].map((stream) =>
-    collected(stream as Readable | undefined, most, () => end('stopped')),
+  processGroups.add(pid)
+  endWithParent(child, 'brief')
+  const [stdout, stderr, socketOutput] = [child.stdout, child.stderr, socket && child.stdio[3]].map((stream) =>
+    collect(stream as Readable | undefined, most, () => end('stopped')),
   )
-  const printed = (exit_code: number | undefined): Printed => ({
+  const toResult = (exit_code: number | undefined): ShortResult => ({
     exit_code,
     ...state,
     stdout: stdout!(),
     stderr: stderr!(),
-    aside: aside!(),
+    socketOutput: socketOutput!(),
   })
-  const over = toItsEnd()
-  if (!goesOn) return over
-  const leaves = new Promise<Printed>((resolve) => {
-    child.stdout!.on('data', () => goesOn(stdout!()) && resolve({ ...printed(undefined), goes_on: true }))
+  const over = waitForEnd()
+  if (!shouldDetach) return over
+  const leaves = new Promise<ShortResult>((resolve) => {
+    child.stdout!.on('data', () => shouldDetach(stdout!()) && resolve({ ...toResult(undefined), detached: true }))
   })
-  // What becomes of a program that nobody waits for is nobody's failure.
+  // Failures of a detached program are ignored.
   over.catch(() => {})
   return Promise.race([leaves, over])
 
-  async function toItsEnd(): Promise<Printed> {
+  async function waitForEnd(): Promise<ShortResult> {
     try {
       const { exitCode } = await child
       await ended
       if (signal.aborted) throw problem('VT_CALL_ABORTED')
-      return printed(exitCode)
+      return toResult(exitCode)
     } finally {
-      groups.delete(pid)
+      processGroups.delete(pid)
       clearTimeout(timer)
       signal.removeEventListener('abort', abort)
     }
   }
 }
 
-/** What comes beyond the limit is dropped, so that the program is not blocked by us while it is ended. */
-function collected(stream: Readable | undefined, most: number, enough: () => void): () => Buffer {
+/** Collects a stream. Data beyond the limit is dropped, so that the program does not block while it is being ended. */
+function collect(stream: Readable | undefined, most: number, enough: () => void): () => Buffer {
   const chunks: Buffer[] = []
   let bytes = 0
   stream?.on('data', (chunk: Buffer) => {

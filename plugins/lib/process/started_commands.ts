@@ -1,13 +1,13 @@
 import type { Context } from '../../../core/contract/index.js'
 
-/** A command that takes input, as a person knows it. */
+/** A running command that accepts input, described for a person. */
 export interface StartedCommand {
   command: string | string[]
   cwd: string
-  /** Of this one start: another program under the same id has another. */
+  /** Identifies this start; another program under the same id has another mark. */
   mark: string
 }
 
-/** What runs under which id in the session of a caller, for whoever is asked about what is sent to it. */
-export const startedCommands = ({ session }: Pick<Context, 'session'>): Map<string, StartedCommand> =>
+/** Returns the running commands by id in a session, so that a question about input can name its command. */
+export const getStartedCommands = ({ session }: Pick<Context, 'session'>): Map<string, StartedCommand> =>
   session.state('exec/commands', () => new Map<string, StartedCommand>())

@@ -3,14 +3,14 @@ import type { Handle } from '../../../core/workspace/index.js'
 import { nextCall } from '../base/index.js'
 import type { ReadInput } from './request.js'
 
-/** The call once more for another part of the file. */
-export function again({ given }: Call<ReadInput>, fields: JsonObject): Next {
+/** Returns the call that reads another part of the file. */
+export function createNextRead({ given }: Call<ReadInput>, fields: JsonObject): Next {
   const { max_bytes, offset_lines, page_size_lines, end_line, offset_bytes, page_size_bytes, pages, ...rest } = given
   return nextCall('read', { ...rest, ...fields })
 }
 
-/** What every answer says of its file, and the text for a model: the content, and where to read on if more follows. */
-export function fileAnswer(
+/** Creates the answer about a file with its text for a model: the content, and the next position if more follows. */
+export function createFileAnswer(
   file: Handle,
   output: JsonObject & { content: string },
   shown: string,

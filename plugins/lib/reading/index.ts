@@ -1,2 +1,2 @@
-export { lookAtImage, mostOfImage } from './image.js'
+export { readImageFacts, IMAGE_LIMITS } from './image.js'
 export { readFile, type ReadInput } from './read.js'

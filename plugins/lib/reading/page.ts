@@ -2,55 +2,55 @@ import { VtError } from '../../../core/shapes/index.js'
 import { sha256 } from '../../../core/system/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
 import { cutAtCodePoint, decodeBytes, shortenHash, type TextForm } from '../base/index.js'
-import { startOf, type LineIndex, type ByteSource } from './lines.js'
+import { findLineStart, type LineIndex, type ByteSource } from './lines.js'
 
-/** A file as UTF-8. */
+/** The text of a file as UTF-8. */
 export interface FileText {
   readonly source: ByteSource
-  /** Where its first line begins. */
+  /** Offset of the first line. */
   readonly from: number
-  /** The bytes of the file itself if they are in memory. */
+  /** Bytes of the file if they are in memory. */
   readonly whole?: Buffer
-  /** Some of its UTF-16 was none. */
+  /** Set if the UTF-16 contained invalid units. */
   readonly lossy?: boolean
 }
 export interface LinePage {
   readonly bytes: Buffer
-  /** Number of the last line in it, also if that line is cut. */
+  /** Number of the last line, even if cut. */
   readonly last: number
-  /** Offset in the source of the byte after it. */
+  /** Offset in the source after the last byte. */
   readonly end: number
-  /** The first line alone is longer than the page. */
+  /** Set if the first line alone exceeds the page. */
   readonly cut: boolean
 }
 
-const inMemory = 1024 * 1024
-const largestUtf16 = 64 * 1024 * 1024
+const MAX_IN_MEMORY_BYTES = 1024 * 1024
+const MAX_UTF16_BYTES = 64 * 1024 * 1024
 
-/** Small files and UTF-16 are held in memory, larger ones are read where they are. Throws VT_INPUT_TOO_LARGE. */
-export async function fileText(file: Handle, { encoding, bom }: TextForm): Promise<FileText> {
+/** Loads small files and UTF-16 into memory; larger files are read in place. Throws VT_INPUT_TOO_LARGE. */
+export async function openFileText(file: Handle, { encoding, bom }: TextForm): Promise<FileText> {
   const { bytes: size } = file.stat
   if (encoding !== 'utf-8') {
-    if (size > largestUtf16) throw tooLarge(file)
+    if (size > MAX_UTF16_BYTES) throw createTooLargeError(file)
     const whole = await file.read(0, size)
     const { text, lossy } = decodeBytes(whole.subarray(bom), encoding)
-    return { source: memory(Buffer.from(text)), from: 0, whole, lossy }
+    return { source: createMemorySource(Buffer.from(text)), from: 0, whole, lossy }
   }
-  if (size > inMemory) return { source: { bytes: size, read: (...range) => file.read(...range) }, from: bom }
+  if (size > MAX_IN_MEMORY_BYTES) return { source: { bytes: size, read: (...range) => file.read(...range) }, from: bom }
   const whole = await file.read(0, size)
-  return { source: memory(whole), from: bom, whole }
+  return { source: createMemorySource(whole), from: bom, whole }
 }
 
-/** Lines `first` to `last`, or as many whole ones of them as fit into `max` bytes. */
-export async function pageOf(
+/** Reads the lines `first` to `last`, or as many whole ones as fit into `max` bytes. */
+export async function readPage(
   source: ByteSource,
   index: LineIndex,
   first: number,
   last: number,
   max: number,
 ): Promise<LinePage> {
-  const start = await startOf(first, index, source)
-  const end = await startOf(last + 1, index, source)
+  const start = await findLineStart(first, index, source)
+  const end = await findLineStart(last + 1, index, source)
   if (end - start <= max) return { bytes: await source.read(start, end - start), last, end, cut: false }
   const bytes = await source.read(start, max + 4)
   const lineEnd = bytes.lastIndexOf(10, max - 1) + 1
@@ -59,34 +59,34 @@ export async function pageOf(
     return { bytes: piece, last: first, end: start + piece.length, cut: true }
   }
   const lines = bytes.subarray(0, lineEnd)
-  return { bytes: lines, last: first + count(lines) - 1, end: start + lineEnd, cut: false }
+  return { bytes: lines, last: first + countLineEnds(lines) - 1, end: start + lineEnd, cut: false }
 }
 
-/** The offset in the file of an offset in its text. */
-export async function fileOffset({ source }: FileText, { encoding, bom }: TextForm, offset: number): Promise<number> {
+/** Converts an offset in the text to an offset in the file. */
+export async function toFileOffset({ source }: FileText, { encoding, bom }: TextForm, offset: number): Promise<number> {
   return encoding === 'utf-8' ? offset : bom + 2 * (await source.read(0, offset)).toString().length
 }
 
-/** Names a text's content; `undefined` for one so large that it is not read as a whole. */
-export const hashOfText = ({ whole }: FileText, index: LineIndex): string | undefined =>
+/** Returns the hash of a text; `undefined` if the text is too large to read as a whole. */
+export const hashText = ({ whole }: FileText, index: LineIndex): string | undefined =>
   whole ? shortenHash(sha256(whole)) : index.hash
 
-const memory = (bytes: Buffer): ByteSource => ({
+const createMemorySource = (bytes: Buffer): ByteSource => ({
   bytes: bytes.length,
   read: async (offset, length) => bytes.subarray(offset, offset + length),
 })
 
-function count(bytes: Buffer): number {
+function countLineEnds(bytes: Buffer): number {
   let lines = 0
   for (let at = bytes.indexOf(10); at !== -1; at = bytes.indexOf(10, at + 1)) lines++
   return lines
 }
 
-const tooLarge = (file: Handle): VtError =>
+const createTooLargeError = (file: Handle): VtError =>
   new VtError({
     code: 'VT_INPUT_TOO_LARGE',
-    message: `'${file.path}' is UTF-16 and has ${file.stat.bytes} bytes; at most ${largestUtf16} are decoded.`,
+    message: `'${file.path}' is UTF-16 and has ${file.stat.bytes} bytes; at most ${MAX_UTF16_BYTES} are decoded.`,
     hint: 'Read ranges of its bytes: give {field:offset_bytes} and {field:page_size_bytes}.',
     retryable: false,
-    details: { size_bytes: file.stat.bytes, limit_bytes: largestUtf16 },
+    details: { size_bytes: file.stat.bytes, limit_bytes: MAX_UTF16_BYTES },
   })

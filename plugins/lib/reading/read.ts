@@ -1,4 +1,4 @@
-import { definedOnly, fail, VtError, type Call, type JsonObject, type Result } from '../../../core/shapes/index.js'
+import { omitUndefined, fail, VtError, type Call, type JsonObject, type Result } from '../../../core/shapes/index.js'
 import { sha256 } from '../../../core/system/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import {
@@ -12,48 +12,48 @@ import {
   type TextForm,
 } from '../base/index.js'
 import { createListCall, createMissingPathError, type Reads } from '../files/index.js'
-import { again, fileAnswer } from './answer.js'
+import { createNextRead, createFileAnswer } from './answer.js'
 import { sliceBytes } from './bytes.js'
-import { holdsPdf, imageType, lookAtImage, mostOfImage, namesImage } from './image.js'
-import { indexLines, keptIndex } from './lines.js'
-import { fileOffset, hashOfText, pageOf, fileText } from './page.js'
-import { everything, wanted, type ReadInput, type WantedPart } from './request.js'
-import { firstLines } from './shown.js'
+import { hasPdfHeader, detectImageType, readImageFacts, IMAGE_LIMITS, isImageName } from './image.js'
+import { indexLines, indexFileLines } from './lines.js'
+import { toFileOffset, hashText, readPage, openFileText } from './page.js'
+import { WHOLE_FILE, parseWantedPart, type ReadInput, type WantedPart } from './request.js'
+import { takeFirstLines } from './first_lines.js'
 
 type Bytes = Extract<WantedPart, { by: 'bytes' }>
 type Lines = Extract<WantedPart, { by: 'lines' }>
 
 export type { ReadInput }
-/** Where a file is read, and who is told of what was seen of it. */
-export interface ReadPlace {
+/** Workspace and session of a read. */
+export interface ReadContext {
   workspace: Workspace
   signal: AbortSignal
   reads: Pick<Reads, 'remember'>
-  /** Reads pages of a PDF, where somebody can. */
+  /** Reads pages of a PDF, if a reader is available. */
   pdf?: (call: Call<ReadInput>, file: Handle) => Promise<Result>
 }
 
-/** The whole of a file, a page of its lines, or a range of its bytes. */
-export async function readFile(call: Call<ReadInput>, place: ReadPlace): Promise<Result> {
-  const want = wanted(call)
-  await using file = await open(call, place)
+/** Reads a whole file, a page of its lines, or a range of its bytes. */
+export async function readFile(call: Call<ReadInput>, place: ReadContext): Promise<Result> {
+  const want = parseWantedPart(call)
+  await using file = await openFile(call, place)
   return await read(call, file, want, place)
 }
 
-async function read(call: Call<ReadInput>, file: Handle, want: WantedPart, place: ReadPlace): Promise<Result> {
+async function read(call: Call<ReadInput>, file: Handle, want: WantedPart, place: ReadContext): Promise<Result> {
   if (want.by === 'bytes') return readBytes(call, file, want, place)
   const head = await file.read(0, HEAD_BYTES)
-  if (place.pdf && (want.by === 'pages' || want === everything) && holdsPdf(head)) return place.pdf(call, file)
+  if (place.pdf && (want.by === 'pages' || want === WHOLE_FILE) && hasPdfHeader(head)) return place.pdf(call, file)
   if (want.by === 'pages')
-    return fail('VT_FILE_PDF', `'${file.path}' has no pages: it is no PDF.`, { next: again(call, {}) })
+    return fail('VT_FILE_PDF', `'${file.path}' has no pages: it is not a PDF.`, { next: createNextRead(call, {}) })
   const form = detectTextForm(head)
-  const looks = imageType(head) !== undefined && (form.binary || decodeBytes(head, 'utf-8').lossy)
-  if (looks || (form.binary && namesImage(file.path))) return readImage(call, file, place)
+  const looks = detectImageType(head) !== undefined && (form.binary || decodeBytes(head, 'utf-8').lossy)
+  if (looks || (form.binary && isImageName(file.path))) return readImage(call, file, place)
   if (form.binary) return refuseBinary(call)
   if (want.by === 'lines') return readLines(call, file, form, want, place)
   return file.stat.bytes > want.size
     ? readStart(call, file, form, want.size, place)
-    : readLines(call, file, form, everything, place)
+    : readLines(call, file, form, WHOLE_FILE, place)
 }
 
 async function readLines(
@@ -61,29 +61,32 @@ async function readLines(
   file: Handle,
   form: TextForm,
   want: Lines,
-  { signal, reads }: ReadPlace,
+  { signal, reads }: ReadContext,
 ): Promise<Result> {
-  const text = await fileText(file, form)
+  const text = await openFileText(file, form)
   const { source, from, whole } = text
-  const index = whole ? await indexLines(source, from, signal) : await keptIndex(file.stat, source, from, signal)
+  const index = whole ? await indexLines(source, from, signal) : await indexFileLines(file.stat, source, from, signal)
   const { total } = index
   const { first, size, max } = want
   if (first > Math.max(1, total)) {
-    const next = again(call, { offset_lines: Math.max(1, total - (size ?? 400) + 1), page_size_lines: size ?? 400 })
+    const next = createNextRead(call, {
+      offset_lines: Math.max(1, total - (size ?? 400) + 1),
+      page_size_lines: size ?? 400,
+    })
     return fail('VT_FILE_OFFSET', `Line ${first} is past the end: '${file.path}' has ${pluralize(total, 'line')}.`, {
       details: { total_lines: total },
       next,
     })
   }
   const asked = Math.min(total, size === undefined ? total : first + size - 1)
-  const page = await pageOf(source, index, first, asked, max)
+  const page = await readPage(source, index, first, asked, max)
   const { text: content, lossy } = decodeBytes(page.bytes, 'utf-8')
-  const hash = hashOfText(text, index)
-  reads.remember(file.resolved, { stat: file.stat, ...definedOnly({ hash, bytes: whole }) })
+  const hash = hashText(text, index)
+  reads.remember(file.resolved, { stat: file.stat, ...omitUndefined({ hash, bytes: whole }) })
 
   const next = page.cut
-    ? again(call, { offset_bytes: await fileOffset(text, form, page.end) })
-    : again(call, linesAfter(call.input, page.last, size))
+    ? createNextRead(call, { offset_bytes: await toFileOffset(text, form, page.end) })
+    : createNextRead(call, createNextRange(call.input, page.last, size))
   const output = {
     content,
     encoding: form.encoding,
@@ -91,35 +94,35 @@ async function readLines(
     start_line: first,
     end_line: page.last,
     total_lines: total,
-    ...definedOnly({ hash }),
+    ...omitUndefined({ hash }),
     ...((lossy || text.lossy) && { lossy: true }),
     eol: index.eol,
     bom: form.bom > 0,
   }
   const hasMore = page.cut || page.last < total
-  const answer = fileAnswer(file, output, `lines ${first}-${page.last} of ${total}`, hasMore ? next : undefined)
-  if (want !== everything) return answer
-  // Without a range the value is whole; its text is the beginning.
+  const answer = createFileAnswer(file, output, `lines ${first}-${page.last} of ${total}`, hasMore ? next : undefined)
+  if (want !== WHOLE_FILE) return answer
+  // Without a range the value is whole, and the text is its beginning.
   const wide = (byte: number) => form.bom + 2 * page.bytes.toString('utf8', 0, byte).length
-  const shown = firstLines(page.bytes, (byte) => (form.encoding === 'utf-8' ? text.from + byte : wide(byte)))
+  const shown = takeFirstLines(page.bytes, (byte) => (form.encoding === 'utf-8' ? text.from + byte : wide(byte)))
   const more = `[lines 1-${shown.lines} of ${total}; next offset_lines=${shown.lines + 1}]`
   return { ...answer, text: shown.text + (shown.lines < page.last ? more : answer.text!.slice(content.length)) }
 }
 
-/** The range that continues a read after its last line. */
-function linesAfter({ page_size_lines, end_line, max_bytes }: ReadInput, last: number, size?: number): JsonObject {
+/** Returns the range that continues a read after its last line. */
+function createNextRange({ page_size_lines, end_line, max_bytes }: ReadInput, last: number, size?: number): JsonObject {
   const ends = end_line === undefined || last < end_line
-  const range = ends ? definedOnly({ page_size_lines, end_line }) : { page_size_lines: Math.min(size!, 20_000) }
-  return { offset_lines: last + 1, ...range, ...definedOnly({ max_bytes }) }
+  const range = ends ? omitUndefined({ page_size_lines, end_line }) : { page_size_lines: Math.min(size!, 20_000) }
+  return { offset_lines: last + 1, ...range, ...omitUndefined({ max_bytes }) }
 }
 
-/** The first bytes of a text that is longer than asked for. */
+/** Reads the first bytes of a text that is longer than requested. */
 async function readStart(
   call: Call<ReadInput>,
   file: Handle,
   { encoding, bom }: TextForm,
   size: number,
-  { reads }: ReadPlace,
+  { reads }: ReadContext,
 ): Promise<Result> {
   const bytes = await file.read(0, size + 4)
   const cut = cutAtCodePoint(bytes, size, encoding)
@@ -140,11 +143,11 @@ async function readBytes(
   call: Call<ReadInput>,
   file: Handle,
   { offset, size }: Bytes,
-  { reads }: ReadPlace,
+  { reads }: ReadContext,
 ): Promise<Result> {
   const { bytes: total } = file.stat
   if (offset > 0 && offset >= total) {
-    const next = again(call, { offset_bytes: Math.max(0, total - size), page_size_bytes: size })
+    const next = createNextRead(call, { offset_bytes: Math.max(0, total - size), page_size_bytes: size })
     return fail('VT_FILE_OFFSET', `Byte ${offset} is past the end: '${file.path}' has ${total} bytes.`, {
       details: { size_bytes: total },
       next,
@@ -156,7 +159,7 @@ async function readBytes(
   return pieceAnswer(call, file, size, { ...slice, content_kind, truncated: false })
 }
 
-/** A range of bytes in the terms of the answer. */
+/** A range of bytes as in the answer. */
 interface Piece {
   content: string
   offset_bytes: number
@@ -167,20 +170,22 @@ interface Piece {
 function pieceAnswer(call: Call<ReadInput>, file: Handle, size: number, piece: Piece): Result {
   const end = piece.offset_bytes + piece.bytes_returned
   const next =
-    end < file.stat.bytes ? again(call, { offset_bytes: end, page_size_bytes: Math.min(size, 524_288) }) : undefined
-  return fileAnswer(file, piece, `bytes ${piece.offset_bytes}-${end - 1} of ${file.stat.bytes}`, next)
+    end < file.stat.bytes
+      ? createNextRead(call, { offset_bytes: end, page_size_bytes: Math.min(size, 524_288) })
+      : undefined
+  return createFileAnswer(file, piece, `bytes ${piece.offset_bytes}-${end - 1} of ${file.stat.bytes}`, next)
 }
 
-async function readImage(call: Call<ReadInput>, file: Handle, { reads }: ReadPlace): Promise<Result> {
-  // One byte more than an image may have is enough to refuse it.
-  const bytes = await file.read(0, Math.min(file.stat.bytes, mostOfImage.bytes + 1))
+async function readImage(call: Call<ReadInput>, file: Handle, { reads }: ReadContext): Promise<Result> {
+  // One byte more than the limit is enough to refuse an image.
+  const bytes = await file.read(0, Math.min(file.stat.bytes, IMAGE_LIMITS.bytes + 1))
   const facts =
-    file.stat.bytes > mostOfImage.bytes
-      ? `it has ${file.stat.bytes} bytes, and at most ${mostOfImage.bytes} are shown`
-      : lookAtImage(bytes)
+    file.stat.bytes > IMAGE_LIMITS.bytes
+      ? `it has ${file.stat.bytes} bytes, and at most ${IMAGE_LIMITS.bytes} are shown`
+      : readImageFacts(bytes)
   if (typeof facts === 'string')
     return fail('VT_FILE_IMAGE', `'${call.input.path}' cannot be shown as an image: ${facts}.`, {
-      next: again(call, { offset_bytes: 0, page_size_bytes: HEAD_BYTES }),
+      next: createNextRead(call, { offset_bytes: 0, page_size_bytes: HEAD_BYTES }),
     })
   const { mime_type, width, height } = facts
   const hash = shortenHash(sha256(bytes))
@@ -196,7 +201,7 @@ async function readImage(call: Call<ReadInput>, file: Handle, { reads }: ReadPla
     hash,
   }
   return {
-    ...fileAnswer(file, output, ''),
+    ...createFileAnswer(file, output, ''),
     text: `[${mime_type}, ${width} × ${height} points, ${bytes.length} bytes]`,
     content: [{ type: 'image', data: bytes.toString('base64'), mimeType: mime_type }],
   }
@@ -204,10 +209,10 @@ async function readImage(call: Call<ReadInput>, file: Handle, { reads }: ReadPla
 
 const refuseBinary = (call: Call<ReadInput>): Result =>
   fail('VT_FILE_BINARY', `'${call.input.path}' is not text.`, {
-    next: again(call, { offset_bytes: 0, page_size_bytes: HEAD_BYTES }),
+    next: createNextRead(call, { offset_bytes: 0, page_size_bytes: HEAD_BYTES }),
   })
 
-async function open({ input: { path } }: Call<ReadInput>, { workspace }: ReadPlace): Promise<Handle> {
+async function openFile({ input: { path } }: Call<ReadInput>, { workspace }: ReadContext): Promise<Handle> {
   try {
     return await workspace.openFile(path)
   } catch (error) {

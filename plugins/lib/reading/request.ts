@@ -8,24 +8,24 @@ export interface ReadInput {
   end_line?: number
   offset_bytes?: number
   page_size_bytes?: number
-  /** Of a PDF: `3`, `1-5`, `7-`. */
+  /** Pages of a PDF: `3`, `1-5`, `7-`. */
   pages?: string
 }
 
-/** Which part of the file is wanted. */
+/** Requested part of a file. */
 export type WantedPart =
   | { by: 'bytes'; offset: number; size: number }
   | { by: 'start'; size: number }
   | { by: 'pages' }
-  /** At most `max` bytes; without `size` all the rest. */
+  /** At most `max` bytes; without `size` up to the end. */
   | { by: 'lines'; first: number; size?: number; max: number }
 
-/** Most bytes of text in one answer. */
-const mostReadBytes = 1024 * 1024
+/** Limit of text in one answer in bytes. */
+const MAX_READ_BYTES = 1024 * 1024
 
-/** What a call asks for. Throws VT_INPUT_CONFLICT for line and byte fields together, VT_INPUT_INVALID. */
-export function wanted({ input }: Call<ReadInput>): WantedPart {
-  const { max_bytes: max = mostReadBytes, offset_bytes: offset = 0, page_size_bytes: bytes = 8192 } = input
+/** Parses the requested part. Throws VT_INPUT_CONFLICT for line and byte fields together, VT_INPUT_INVALID. */
+export function parseWantedPart({ input }: Call<ReadInput>): WantedPart {
+  const { max_bytes: max = MAX_READ_BYTES, offset_bytes: offset = 0, page_size_bytes: bytes = 8192 } = input
   const isGiven = (name: keyof ReadInput): boolean => input[name] !== undefined
   const line = ['offset_lines', 'page_size_lines', 'end_line'].find((name) => isGiven(name as keyof ReadInput))
   const byte = ['offset_bytes', 'page_size_bytes'].find((name) => isGiven(name as keyof ReadInput))
@@ -35,11 +35,11 @@ export function wanted({ input }: Call<ReadInput>): WantedPart {
   if (isGiven('page_size_lines') && isGiven('end_line')) throw conflict('page_size_lines', 'end_line')
   if (isGiven('pages')) return { by: 'pages' }
   if (byte) return { by: 'bytes', offset, size: Math.min(bytes, max) }
-  if (line) return wantedLines(input, max)
-  return isGiven('max_bytes') ? { by: 'start', size: max } : everything
+  if (line) return parseWantedLines(input, max)
+  return isGiven('max_bytes') ? { by: 'start', size: max } : WHOLE_FILE
 }
 
-function wantedLines(input: ReadInput, max: number): WantedPart {
+function parseWantedLines(input: ReadInput, max: number): WantedPart {
   const { offset_lines: first, page_size_lines: page, end_line: end } = input
   const start = first ?? 1
   if (end !== undefined && end < start) {
@@ -51,7 +51,7 @@ function wantedLines(input: ReadInput, max: number): WantedPart {
   return { by: 'lines', first: start, ...(size !== undefined && { size }), max }
 }
 
-export const everything = { by: 'lines', first: 1, max: mostReadBytes } as const
+export const WHOLE_FILE = { by: 'lines', first: 1, max: MAX_READ_BYTES } as const
 
 const conflict = (one: string, other: string): VtError =>
   problem('VT_INPUT_CONFLICT', { fields: `'${one}' and '${other}'` })

@@ -5,11 +5,13 @@ import type { CommandPattern } from './command_pattern.js'
 /** One entry of `policy.commands`: a program with the shape of the argv that is meant. */
 export type CommandEntry = Settings['policy']['commands'][number]
 
-/** Throws VT_CONFIG_INVALID for an entry that allows without showing what it allows and what it does not. */
+/** Compiles an entry. Throws VT_CONFIG_INVALID for an entry that allows without examples of both kinds. */
 export function compileCommandEntry(entry: CommandEntry): CommandPattern {
   if (entry.verdict === 'allow' && !(entry.match?.length && entry.not_match?.length)) {
     throw problem('VT_CONFIG_INVALID', {
-      problem: `The entry '${entry.id}' of policy.commands allows; it needs at least one example under match and one under not_match.`,
+      problem:
+        `The entry '${entry.id}' of policy.commands allows without examples. ` +
+        'Add at least one example under match and one under not_match.',
     })
   }
   return {
@@ -22,7 +24,7 @@ export function compileCommandEntry(entry: CommandEntry): CommandPattern {
   }
 }
 
-/** For ask and deny: what is only known when it runs may be what is meant. */
+/** For ask and deny: a word that only the run decides may be a match. */
 function canConcern(words: Argv, entry: CommandEntry): boolean {
   const { flags, positional } = splitWords(words, entry)
   const dynamic = words.some(({ kind }) => kind !== 'static')
@@ -36,7 +38,7 @@ function canConcern(words: Argv, entry: CommandEntry): boolean {
   )
 }
 
-/** For allow: every word is accounted for. */
+/** For allow: the entry lists every word. */
 function isCoveredEntry(words: Argv, entry: CommandEntry): boolean {
   const { flags, positional } = splitWords(words, entry)
   const { allow = [], deny = [], any = false } = entry.flags ?? {}
@@ -55,7 +57,10 @@ function isCoveredEntry(words: Argv, entry: CommandEntry): boolean {
   return values.length <= (kind === 'none' ? 0 : max) && values.every((value) => value.kind === 'static' || dynamic)
 }
 
-/** A word that is only known when it runs may be a flag; it counts as one unless the entry says that it may be anything. */
+/**
+ * Splits words into flags and positionals. A word that only the run decides counts as a flag, unless the entry allows
+ * dynamic positionals.
+ */
 function splitWords(
   words: Argv,
   { positional: { dynamic = false } = {} }: CommandEntry,
@@ -70,12 +75,12 @@ function splitWords(
   }
 }
 
-/** `--name=value` is the flag `--name`; a letter may stand in a cluster such as `-rc`. */
+/** `--name=value` is the flag `--name`; a letter may be part of a cluster such as `-rc`. */
 function isFlag(text: string, flag: string): boolean {
   if (text === flag || text.startsWith(`${flag}=`)) return true
   return /^-[^-]$/.test(flag) && /^-[^-]/.test(text) && text.includes(flag[1]!)
 }
 
-/** The flags of a cluster one by one, unless it is a flag of its own. */
+/** Splits a cluster of flags; a flag of several letters stays whole. */
 const splitCluster = (text: string): string[] =>
   /^-[A-Za-z]{2,}$/.test(text) ? [...text.slice(1)].map((letter) => `-${letter}`) : [text]

@@ -1,13 +1,19 @@
-import { isBegunBy, matchSequence, wildcard } from '../../../core/text/index.js'
+import { isPartialMatch, matchSequence, compileWildcard } from '../../../core/text/index.js'
 import { baseName, type Argv, type Word } from '../shell/index.js'
 
-/** A pattern over the words of a command: a final `*` (or `:*`) is any further words, `*` between is any words, `*` in a word is characters. */
+/**
+ * Pattern for the words of a command. `*` at the end (or `:*`) matches any further words, `*` between words any
+ * words, `*` in a word any characters.
+ */
 export interface CommandPattern {
-  /** For deny and ask: by base name of the program; from the first word on that is not static, anything may follow. */
+  /**
+   * For deny and ask: compares the base name of the program. After the first word that is not static, anything may
+   * follow.
+   */
   matches(argv: Argv): boolean
-  /** For allow: every word is static and the program stands there by its bare name. */
+  /** For allow: every word is static and the program is given by its bare name. */
   covers(argv: Argv): boolean
-  /** What of a covered command has to lie inside the workspace. */
+  /** Returns the words of a covered command that must be paths inside the workspace. */
   findFiles?(argv: Argv): string[]
 }
 
@@ -15,7 +21,7 @@ type PatternElement = '*' | ((text: string) => boolean)
 
 export function compileCommandPattern(spec: string): CommandPattern {
   const words = spec.replace(/:\*$/, ' *').trim().split(/\s+/)
-  const elements = words.map((word): PatternElement => (word === '*' ? '*' : wildcard(word)))
+  const elements = words.map((word): PatternElement => (word === '*' ? '*' : compileWildcard(word)))
   const matches = (pattern: PatternElement[], texts: string[]): boolean =>
     matchSequence(
       pattern,
@@ -28,7 +34,7 @@ export function compileCommandPattern(spec: string): CommandPattern {
       const known = argv.findIndex(({ kind }) => kind !== 'static')
       const texts = (known < 0 ? argv : argv.slice(0, known)).map(normalizeWord)
       if (known < 0) return matches(elements, texts)
-      return isBegunBy(
+      return isPartialMatch(
         elements,
         texts,
         (element) => element === '*',

@@ -1,27 +1,30 @@
-import { findProgram, searchPath } from '../../../core/system/index.js'
+import { findProgram, listSearchFolders } from '../../../core/system/index.js'
 import { toText } from '../../../core/text/index.js'
 import { isHarmlessSetting } from '../git/index.js'
 import { findTargets, isOpenTarget, type Argv, type ParsedCommand } from '../shell/index.js'
 import type { CallFacts } from './facts.js'
 import { isFolderChange, findWorkingFolders, readCdTarget } from './folders.js'
 import { readGitOptions, isGit, readGitOperands, isGitInspection, findUserDiffProgram, canShowContents } from './git.js'
-import { isInside, canLeaveByLink, listWordNames, resolveWord, type WorkingFolder } from './named.js'
+import { isWordInside, canLeaveByLink, listWordNames, resolveWord, type WorkingFolder } from './word_paths.js'
 import { findReadOnlyFiles, canShowFiles } from './read_only.js'
 import { findConfiguredPrograms, READ_HOOKS } from './repository.js'
 import type { Rule, RuleSet } from './rule.js'
 import { findWrites, type Writes } from './find_writes.js'
 
-/** What the command lines of a call come to. */
+/** Judgement of all command lines of a call. */
 export interface Judgement {
-  /** `read`: known to read only. `allowed`: every part is covered by an allow rule or only reads. */
+  /** Approval is not needed: `read` = known to only read; `allowed` = every part only reads or has an allow rule. */
   free: 'read' | 'allowed' | undefined
-  /** Why it is not free, as the end of a sentence. */
+  /** Clause that says why approval is needed; empty if it is not. */
   reason: string
 }
 
 const HARMLESS_VARIABLES = /^(LC_\w+|LANG|TZ|NO_COLOR|CI)$/
 
-/** The rule among `rules` that some part of the command lines hits: a program, a redirection, a file that a reading program names. */
+/**
+ * Returns the first rule that matches a part of the command lines: a program, a redirection, a file that a reading
+ * program names.
+ */
 export async function findCommandRule(facts: CallFacts, rules: readonly Rule[]): Promise<Rule | undefined> {
   for (const line of facts.lines()) {
     const places = [toWorkingFolder(facts), ...(await listWorkingFolders(line, facts))]
@@ -70,7 +73,7 @@ function findFileRule(
   return those.find((rule) => names.some((name) => rule.path!(name)))
 }
 
-/** Returns what the command lines of a call are known to write: by a redirection, or because the words of a program name it. */
+/** Returns the files that the command lines of a call write: by a redirection, or as words of a program. */
 export async function findCommandWrites(facts: CallFacts): Promise<Writes> {
   const lines = await Promise.all(
     facts.lines().map(async (line) => findWrites(line, toWorkingFolder(facts), await listWorkingFolders(line, facts))),
@@ -80,8 +83,8 @@ export async function findCommandWrites(facts: CallFacts): Promise<Writes> {
 }
 
 /**
- * Returns why no rule on a slot may allow the call, as a clause: its text does not show whether another rule is about it. `inSandbox`:
- * the call would run where files that a rule denies to read are not there.
+ * Returns a clause if no rule on a slot may allow the call, because its text may hide a match of another rule.
+ * `inSandbox`: files that a rule denies to read are absent in the sandbox.
  */
 export function findHiddenReason(
   facts: CallFacts,
@@ -91,13 +94,13 @@ export function findHiddenReason(
   const rules = [...deny, ...ask]
   const isRuled = rules.some((rule) => rule.command && rule.applies(facts))
   const isFullAuto = facts.call.mode === 'full-auto'
-  // A rule about the home of this program is no reason: it is there for every call.
+  // The rule about the home of this program is no reason: every call has that rule.
   const effects = rules.flatMap(({ path, anyWord, coveredEffect }) =>
     path && !anyWord && coveredEffect ? coveredEffect : [],
   )
   const reasons = facts.lines().flatMap((line) => [
     isRuled || isFullAuto ? line.hidden : undefined,
-    // A user who lets a model start a shell in a terminal lets it type into the shell, unless a rule is about commands.
+    // A user who allows a shell in a terminal allows input to it, unless a rule is about commands.
     isRuled ? line.typed : undefined,
     effects.includes('write') ? findOpenTarget(line) : undefined,
     effects.includes('read') && !inSandbox ? findOpenSource(line) : undefined,
@@ -107,16 +110,16 @@ export function findHiddenReason(
 
 function findOpenTarget(line: ParsedCommand): string | undefined {
   const word = [...line.writes, ...line.commands.flatMap(findTargets)].find((target) => isOpenTarget(target, line))
-  return word && `what it writes by '${word.text.slice(0, 80)}'`
+  return word && `the target of a write is '${word.text.slice(0, 80)}'`
 }
 
 function findOpenSource(line: ParsedCommand): string | undefined {
   const words = [...line.inputs, ...line.commands.filter(canShowFiles).flat()]
   const word = words.find(({ kind }) => kind === 'dynamic')
-  return word && `what it reads by '${word.text.slice(0, 80)}'`
+  return word && `a file that it reads is '${word.text.slice(0, 80)}'`
 }
 
-/** Whether a call may run without a question as far as its command lines go. */
+/** Judges whether the command lines of a call may run without approval. */
 export async function judgeCommands(facts: CallFacts, rules: RuleSet): Promise<Judgement> {
   const lines = facts.lines()
   const odd = lines.length === 0 ? 'it starts a program' : findInputObjection(facts)
@@ -143,7 +146,7 @@ export async function judgeCommands(facts: CallFacts, rules: RuleSet): Promise<J
   return { free, reason: '' }
 }
 
-/** What beside the command decides which program runs, and how its text is read. */
+/** Returns a clause if other input than the command decides which program runs or how its text is read. */
 function findInputObjection({ call: { input } }: CallFacts): string | undefined {
   const set = Object.keys((input.env ?? {}) as object).find((name) => !HARMLESS_VARIABLES.test(name))
   if (set !== undefined) return `it sets ${set}`
@@ -164,7 +167,10 @@ export function findObjection(line: ParsedCommand): string | undefined {
     : undefined
 }
 
-/** Git that looks is asked about because of what stands beside it: that is named. */
+/**
+ * Returns the command to name as the reason. If a git command that only reads is refused, another command of the line
+ * is the cause.
+ */
 async function findUnknownCommand(
   argv: Argv,
   line: ParsedCommand,
@@ -186,7 +192,7 @@ async function describeUnknownUse(argv: Argv, { workspace }: CallFacts): Promise
     : `${reason}: the user's own git configuration has differences shown by '${program.slice(0, 80)}'`
 }
 
-/** Why git would start programs in one of the places, or be led elsewhere by its options. */
+/** Returns a clause if git would start programs in one of the folders, or if its options change where it works. */
 async function findGitObjection(
   argv: Argv,
   places: WorkingFolder[],
@@ -235,8 +241,9 @@ export async function isReadOnly(
 }
 
 /**
- * Plan mode knows programs that cannot but read; elsewhere git may look where it will run with `gitAlone`, unless a rule keeps files
- * from being read: of a file's content git has more than one name.
+ * Plan mode allows only programs that always read. Other modes allow git commands that read, because they run with
+ * `gitAlone`. A rule that denies or asks before reading files excludes commands that print contents, because git has
+ * several names for one file.
  */
 async function canGitRead(
   argv: Argv,
@@ -250,7 +257,7 @@ async function canGitRead(
   return true
 }
 
-/** The allow rule that answers for a command, and for the files it says have to lie inside. */
+/** Returns the allow rule that covers a command and keeps its files inside the workspace. */
 export async function findCoveringRule(
   argv: Argv,
   places: WorkingFolder[],
@@ -268,11 +275,13 @@ export async function findCoveringRule(
 
 const BUILTINS = ['echo', 'printf', 'true', 'false', 'test', '[', 'pwd', 'cd']
 const installedPrograms = new Map<string, boolean>()
-/** Found by its bare name outside the workspace; a program that the workspace brings is not the one that is meant. */
+/**
+ * Checks that a program exists outside the workspace. A program of the workspace under that name is a different one.
+ */
 function isInstalled(name: string, root: string): boolean {
   if (BUILTINS.includes(name)) return true
   const key = `${root}\0${name}`
-  const known = installedPrograms.get(key) ?? findProgram(name, searchPath(process.env.PATH, root)) !== undefined
+  const known = installedPrograms.get(key) ?? findProgram(name, listSearchFolders(process.env.PATH, root)) !== undefined
   installedPrograms.set(key, known)
   return known
 }
@@ -286,7 +295,7 @@ export const listWorkingFolders = (line: ParsedCommand, facts: CallFacts): Promi
   findWorkingFolders(line, toWorkingFolder(facts))
 
 async function isInsideAll(word: string, places: WorkingFolder[]): Promise<boolean> {
-  for (const place of places) if (!(await isInside(word, place))) return false
+  for (const place of places) if (!(await isWordInside(word, place))) return false
   return places.length > 0
 }
 

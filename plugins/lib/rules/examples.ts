@@ -4,13 +4,13 @@ import { findObjection } from './commands.js'
 import { findReadOnlyFiles } from './read_only.js'
 import type { Rule } from './rule.js'
 
-/** Examples of what a rule means and what it does not. */
+/** Examples that a rule must match and must not match. */
 export interface Examples {
   match?: readonly unknown[]
   not_match?: readonly unknown[]
 }
 
-/** Tries a rule on its own examples. Throws VT_CONFIG_INVALID for the first one on which it says something else. */
+/** Checks a rule against its examples. Throws VT_CONFIG_INVALID for the first wrong one. */
 export function checkExamples(
   rule: Rule,
   verdict: 'deny' | 'ask' | 'allow',
@@ -22,10 +22,14 @@ export function checkExamples(
   if (over !== undefined) throw createExampleProblem(rule, 'not_match', over)
 }
 
-const createExampleProblem = (rule: Rule, list: string, example: unknown) =>
-  problem('VT_CONFIG_INVALID', {
-    problem: `The rule '${rule.text}' ${list === 'match' ? 'does not match' : 'matches'} its example ${JSON.stringify(example)} under ${list}.`,
+function createExampleProblem(rule: Rule, list: string, example: unknown) {
+  const fault = list === 'match' ? 'does not match' : 'matches'
+  return problem('VT_CONFIG_INVALID', {
+    problem:
+      `The rule '${rule.text}' ${fault} its example ${JSON.stringify(example)} under ${list}. ` +
+      'Change the rule or the example.',
   })
+}
 
 /** An example is a command line, a path, an address or the input of a call. */
 function isMatch(rule: Rule, verdict: 'deny' | 'ask' | 'allow', example: unknown): boolean {
@@ -40,7 +44,7 @@ function isMatch(rule: Rule, verdict: 'deny' | 'ask' | 'allow', example: unknown
   return true
 }
 
-/** Whether nothing but this rule and what only reads is needed to run a line. */
+/** Checks whether a line runs without approval with this rule as the only allow rule. */
 function canAllow(rule: Rule, text: string): boolean {
   const line = readCommand(text)
   if (findObjection(line)) return false

@@ -1,11 +1,11 @@
 import { toText } from '../../../core/text/index.js'
 import type { Call, JsonObject, SlotInfo } from '../../../core/shapes/index.js'
 import type { Context } from '../../../core/contract/index.js'
-import { propertiesOf } from '../../../core/registry/index.js'
+import { listPropertiesWithFormat } from '../../../core/registry/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { readCommand, type ParsedCommand } from '../shell/index.js'
 
-/** What rules may ask about one call; everything that costs something is found out once, when first asked for. */
+/** Facts about one call that rules need; expensive ones are computed on first use. */
 export interface CallFacts {
   readonly call: Call
   readonly slot: SlotInfo
@@ -13,18 +13,18 @@ export interface CallFacts {
   readonly hasPath: boolean
   readonly hasCommand: boolean
   commands(): (string | string[])[]
-  /** Its command lines as they will be read, with the variables and the input that come with the call. */
+  /** Returns the parsed command lines, with the variables and the input of the call. */
   lines(): readonly ParsedCommand[]
   host(): string | undefined
 }
 
 export function collectFacts(call: Call, context: Context): CallFacts {
-  const commands = propertiesOf(context.slot, 'command')
+  const commands = listPropertiesWithFormat(context.slot, 'command')
   return {
     call,
     slot: context.slot,
     workspace: context.workspace,
-    hasPath: propertiesOf(context.slot, 'workspace-path').length > 0,
+    hasPath: listPropertiesWithFormat(context.slot, 'workspace-path').length > 0,
     hasCommand: commands.length > 0,
     commands: () => listCommands(call, commands),
     lines: () => parseLines(call, commands),
@@ -35,7 +35,7 @@ export function collectFacts(call: Call, context: Context): CallFacts {
 const listCommands = ({ input }: Call, names: string[]): (string | string[])[] =>
   names.flatMap((name) => (input[name] === undefined ? [] : [appendArguments(input, name)]))
 
-/** Several policies look at the same call, which never changes. */
+/** Several policies read one call, which never changes. */
 const parsedLines = new WeakMap<Call, readonly ParsedCommand[]>()
 function parseLines(call: Call, names: string[]): readonly ParsedCommand[] {
   const known = parsedLines.get(call) ?? listCommands(call, names).map((command) => parseLine(command, call.input))
@@ -54,7 +54,7 @@ function parseLine(command: string | string[], { env, input, shell, tty }: Reado
   return { ...line, dynamic: line.dynamic ?? reason, hidden: line.hidden ?? reason }
 }
 
-/** `args` beside a command are its further words, never shell. */
+/** `args` are further words of the command, never shell text. */
 function appendArguments(input: Readonly<JsonObject>, name: string): string | string[] {
   const command = input[name] as string | string[]
   const further = input.args

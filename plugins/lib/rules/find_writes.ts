@@ -12,14 +12,14 @@ import {
   type Word,
 } from '../shell/index.js'
 import { isFolderChange, readCdTarget } from './folders.js'
-import { listWordNames, resolveWord, type WorkingFolder } from './named.js'
+import { listWordNames, resolveWord, type WorkingFolder } from './word_paths.js'
 import { findReadOnlyFiles } from './read_only.js'
 
-/** What command lines write, as far as their text shows. */
+/** Files that command lines write, as far as their text shows. */
 export interface Writes {
-  /** Every name of a file that the lines write, or that a program of unknown use names in a folder of git or of this program. */
+  /** Names of files that the lines write, or that an unknown program names in a folder of git or of this program. */
   names: string[]
-  /** What of it cannot be determined, as a clause. */
+  /** Clause that says which target only the run decides. */
   unclear?: string
 }
 
@@ -41,16 +41,20 @@ export function findWrites(line: ParsedCommand, start: WorkingFolder, places: re
 function findUnclear(targets: readonly Word[], line: ParsedCommand): string | undefined {
   const { commands } = line
   const open = targets.find((word) => isOpenTarget(word, line))
-  if (open) return `what it writes by '${open.text.slice(0, 80)}'`
+  if (open) return `the target of a write is '${open.text.slice(0, 80)}'`
   const isLost = commands.some((argv) => isFolderChange(argv) && readCdTarget(argv) === undefined)
-  if (isLost && targets.some(({ text }) => INSIDE_GIT.test(text))) return 'in which folder it writes'
+  if (isLost && targets.some(({ text }) => INSIDE_GIT.test(text))) return 'the folder of a write is unknown'
   const isFed = commands.some((argv) => programName(argv[0]) === 'xargs' && argv.some(({ text }) => hasTargets(text)))
-  return isFed ? 'what the input of xargs names' : findSetting(commands)
+  return isFed ? 'the input of xargs names the files' : findSetting(commands)
 }
 
-/** Names that a folder of git or of this program gives a meaning, whatever folder they are written in. */
-const INSIDE_GIT =
-  /^(\.\/)?(config|config\.worktree|commondir|hooks|info|objects|alternates|attributes|tool-policy\.json|(pre|post)-[a-z-]+|[a-z]+-msg|fsmonitor-watchman)(\/|$)/
+/** Names with a meaning in a folder of git or of this program. */
+const INSIDE_GIT = new RegExp(
+  `^(\\./)?(${[
+    'config|config\\.worktree|commondir|hooks|info|objects|alternates|attributes|tool-policy\\.json',
+    '(pre|post)-[a-z-]+|[a-z]+-msg|fsmonitor-watchman',
+  ].join('|')})(/|$)`,
+)
 
 /** Returns the folders that a `cd` or an option names, even where it is not certain that the line gets there. */
 function findEnteredFolders(commands: readonly Argv[], place: WorkingFolder): WorkingFolder[] {
@@ -68,7 +72,8 @@ const SCRIPTED = /^(awk|gawk|mawk|sed|perl|ruby|ex|vi|vim|nvim)$/
 /** Programs that read what they name, and those whose words are commands, which are judged by themselves. */
 const READERS = new RegExp(
   `^(${[
-    'e?grep|fgrep|rg|ag|fd|less|more|diff|sort|uniq|cut|tr|jq|strings|hexdump|xxd|od|nl|tac|column|md5sum|sha\\w+sum|gzip|zcat',
+    'e?grep|fgrep|rg|ag|fd|less|more|diff|sort|uniq|cut|tr|jq|strings|hexdump|xxd|od|nl|tac|column',
+    'md5sum|sha\\w+sum|gzip|zcat',
     'tree|bat|test|\\[|export|declare|wc|find|env|xargs|sh|bash|sudo|eval|nohup|nice|timeout|time',
   ].join('|')})$`,
 )
@@ -78,7 +83,7 @@ const IN_PROTECTED_FOLDER = /(^|\/)\.(git|vtcode)(\/|$)/i
 const READS_FOLDER = /^(git|tar)$/
 const FOLDER = /^(\.\/)?\.(git|vtcode)\/?$/i
 
-/** Words by which a program of unknown use names a file that no tool writes. */
+/** Returns words by which an unknown program names a protected file. */
 function findMentions(argv: Argv): Word[] {
   const name = programName(argv[0])
   if (name === undefined || READERS.test(name) || findReadOnlyFiles(argv) !== undefined || isFolderChange(argv))
@@ -93,7 +98,7 @@ function findMentions(argv: Argv): Word[] {
   )
 }
 
-/** Returns what git will start because a command writes a setting, as a clause. */
+/** Returns a clause if a command writes a git setting that starts a program. */
 function findSetting(commands: readonly Argv[]): string | undefined {
   for (const [program, ...words] of commands) {
     const at = words.findIndex(({ text }) => text === 'config')
@@ -104,9 +109,10 @@ function findSetting(commands: readonly Argv[]): string | undefined {
       options.some(({ text }) => /^(-l|--list|--get.*|--unset.*|--remove-section|get|list|unset)$/.test(text))
     )
       continue
-    if (options.some(({ text }) => /^(-e|--edit|edit)$/.test(text))) return 'what git will start'
+    if (options.some(({ text }) => /^(-e|--edit|edit)$/.test(text)))
+      return 'the edited git configuration may start programs'
     const setting = readGitConfig(options).find(({ key, value }) => !isHarmlessSetting(key, value.text))
-    if (setting) return `what git starts by ${setting.key.slice(0, 80)}`
+    if (setting) return `git starts a program by ${setting.key.slice(0, 80)}`
   }
   return undefined
 }

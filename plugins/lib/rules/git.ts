@@ -84,7 +84,7 @@ const DIFF_OPTIONS = [
   'text',
 ]
 
-/** The subcommands of git that look and change nothing, with the options that keep them so: none of these starts a program or writes a file. */
+/** Subcommands of git that only read, with options that start no program and write no file. */
 const READ_ONLY_SUBCOMMANDS: Record<string, ReadOnlyUse> = {
   status: {
     short: 'sbu.z',
@@ -183,7 +183,7 @@ const READ_ONLY_SUBCOMMANDS: Record<string, ReadOnlyUse> = {
 const CONTENT_SUBCOMMANDS = ['show', 'diff', 'blame', 'cat-file']
 
 export const isGit = (argv: Argv): boolean => argv[0]?.text === 'git'
-/** What follows the options that change nothing: no pager, and to begin where one stands. */
+/** Skips global options without effect: `--no-pager` and `-C .`. */
 function skipGlobalOptions([, ...words]: Argv): Argv {
   if (words[0]?.text === '--no-pager') return skipGlobalOptions(words)
   return words[0]?.text === '-C' && words[1]?.text === '.' && words[1].kind === 'static'
@@ -191,23 +191,24 @@ function skipGlobalOptions([, ...words]: Argv): Argv {
     : words
 }
 
-/** Whether a command tells what is in files, under whatever name or revision. */
+/** Checks whether a command prints contents of files, under any name or revision. */
 export const canShowContents = (argv: Argv): boolean =>
   CONTENT_SUBCOMMANDS.includes(skipGlobalOptions(argv)[0]?.text ?? '')
 
-/** The files and revisions a git command names when it only looks; `undefined` when it is not known to. */
+/** Returns the files and revisions of a git command that only reads; `undefined` if it may do more. */
 export function readGitOperands(argv: Argv): string[] | undefined {
   const [subcommand, ...words] = skipGlobalOptions(argv)
   if (subcommand?.kind !== 'static' || !Object.hasOwn(READ_ONLY_SUBCOMMANDS, subcommand.text)) return undefined
-  // `%G?` in a format has a signature checked by another program.
+  // `%G?` in a format starts a program that checks signatures.
   return words.some(({ text }) => text.includes('%G'))
     ? undefined
     : listOperands(words, READ_ONLY_SUBCOMMANDS[subcommand.text]!)
 }
 
 /**
- * Whether a command looks with the help of git and does nothing else: then git gets `gitAlone`. Not for a folder of somebody else, whom
- * git trusts only where the user's own configuration says so, and not where the user has differences shown by a program.
+ * Checks whether a command only reads and uses git; git then runs with `gitAlone`. False for a folder of another
+ * user, which git trusts only by the user's configuration, and if the user's configuration shows differences by a
+ * program.
  */
 export async function isGitInspection(command: string | readonly string[], root: string): Promise<boolean> {
   const { commands, dynamic } = readCommand(command)
@@ -222,7 +223,7 @@ export async function isGitInspection(command: string | readonly string[], root:
   return true
 }
 
-/** The program of the user's own by which this command would show differences. */
+/** Returns the program by which the user's own configuration shows differences for this command. */
 export async function findUserDiffProgram(argv: Argv, root: string): Promise<string | undefined> {
   if (!isGit(argv) || skipGlobalOptions(argv)[0]?.text !== 'diff') return undefined
   const settings = await readSettings(root, root)
@@ -232,10 +233,14 @@ export async function findUserDiffProgram(argv: Argv, root: string): Promise<str
   )
 }
 
-const PLAIN_OPTIONS =
-  /^(-p|-P|--paginate|--no-pager|--no-replace-objects|--no-optional-locks|--(literal|glob|noglob|icase)-pathspecs|--version|--help|-v|-h)$/
+const PLAIN_OPTIONS = new RegExp(
+  `^(${[
+    '-p|-P|--paginate|--no-pager|--no-replace-objects|--no-optional-locks',
+    '--(literal|glob|noglob|icase)-pathspecs|--version|--help|-v|-h',
+  ].join('|')})$`,
+)
 
-/** What the options before the subcommand say: the folders to step into, what is set, and the first that leads git elsewhere in another way. */
+/** Reads the options before the subcommand: folders to enter, settings, and the first option with another effect. */
 export function readGitOptions([, ...words]: Argv): { folders: string[]; set: string[]; other?: string } {
   const found: { folders: string[]; set: string[]; other?: string } = { folders: [], set: [] }
   for (let at = 0; words[at] && words[at]!.text.startsWith('-'); at += 1) {

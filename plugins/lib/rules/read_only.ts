@@ -1,13 +1,13 @@
 import type { Argv, Word } from '../shell/index.js'
 
-/** How a program may be called so that it only reads: other flags are not known to be harmless. */
+/** Options and words with which a program only reads. Other flags may be harmful. */
 export interface ReadOnlyUse {
-  /** Short options, alone or in clusters; a letter before `:` takes a value, one before `.` may have it in the same word. */
+  /** Short options, alone or in clusters. A letter before `:` takes a value; one before `.` may have it in its word. */
   short?: string
   long?: string[]
-  /** What the words that are no options are. `glob`: files whose names it prints but whose content it does not. */
+  /** Kind of the words that are no options. `glob`: files whose names are printed, but not their content. */
   words: 'files' | 'glob' | 'text' | 'none' | ((text: string) => boolean)
-  /** `head -20`. */
+  /** Allows a count as an option: `head -20`. */
   count?: true
 }
 
@@ -68,7 +68,7 @@ const READ_ONLY_PROGRAMS: Record<string, ReadOnlyUse> = {
   sha256sum: { short: 'bt', long: ['tag'], words: 'files' },
 }
 
-/** The files a command names when it is one that only reads; `undefined` when it is not known to. */
+/** Returns the files of a command that only reads; `undefined` if it may do more. */
 export function findReadOnlyFiles(argv: Argv): string[] | undefined {
   const [program, ...words] = argv
   if (program?.kind !== 'static') return undefined
@@ -77,7 +77,7 @@ export function findReadOnlyFiles(argv: Argv): string[] | undefined {
   return shape && listOperands(words, shape)
 }
 
-/** Whether a program is known to show what is in the files that its words name. */
+/** Checks whether a program prints the content of the files that its words name. */
 export const canShowFiles = ([program]: Argv): boolean =>
   program !== undefined &&
   Object.hasOwn(READ_ONLY_PROGRAMS, program.text) &&
@@ -100,7 +100,7 @@ export function listOperands(words: Argv, shape: ReadOnlyUse): string[] | undefi
   return files
 }
 
-/** How many words an option takes; 0 = not a known one. Text is shown, not obeyed, by a program without options. */
+/** Returns how many words an option takes; 0 for an unknown one. A program without options prints its words. */
 function countOptionWords(text: string, next: Word | undefined, shape: ReadOnlyUse): number {
   if (shape.words === 'text' && !shape.short) return text.startsWith('-v') ? 0 : 1
   if (text.startsWith('--')) return shape.long?.includes(text.slice(2).split('=')[0]!) ? 1 : 0
@@ -118,7 +118,7 @@ function countOptionWords(text: string, next: Word | undefined, shape: ReadOnlyU
   return 1
 }
 
-// The shell puts names of files in place of a glob; only below a literal beginning is it sure that none is taken for an option.
+// The shell replaces a glob by names of files. Only a literal beginning keeps such a name from being read as an option.
 function isOperand(word: Word, shape: ReadOnlyUse): boolean {
   if (typeof shape.words === 'function') return word.kind === 'static' && shape.words(word.text)
   if (word.kind === 'glob') return (shape.words === 'glob' || shape.words === 'text') && toLiteralPart(word) !== ''
@@ -128,7 +128,7 @@ function isOperand(word: Word, shape: ReadOnlyUse): boolean {
 const toLiteralPart = (word: Word): string =>
   word.kind === 'glob' ? word.text.slice(0, word.text.search(/[*?[]/)) : word.text
 
-// `-v` and `-R` evaluate a subscript, which may hold a command.
+// `-v` and `-R` are absent: they evaluate a subscript, which may hold a command.
 const TEST_OPERATORS = /^(-[abcdefghknprstuwxzGLNOS]|-n|-z|=|==|!=|-eq|-ne|-lt|-le|-gt|-ge|-nt|-ot|-ef|!|\(|\)|-o|\])$/
 function findTestFiles(words: Argv): string[] | undefined {
   if (words.some(({ kind, text }) => kind !== 'static' || (text.startsWith('-') && !TEST_OPERATORS.test(text))))

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { inside, realPathOf } from '../../../core/system/index.js'
+import { isInside, toRealPath } from '../../../core/system/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import {
   listEntries,
@@ -17,25 +17,28 @@ import {
   type Repository,
 } from '../git/index.js'
 
-/** The one hook that looking can start: by putting the index on disk anew. */
+/** The only hook that a reading command can start, when it refreshes the index on disk. */
 export const READ_HOOKS = ['post-index-change']
 
 const MAX_NESTING = 4
-/** Of the repositories inside of one, so many are looked at side by side, and all of them for so long; a policy that takes longer denies. */
+/**
+ * Number of inner repositories that are inspected in parallel, and the time limit for all; a policy that takes longer
+ * denies.
+ */
 const [PARALLEL, TIMEOUT_MS] = [8, 1500]
 
-/** How a repository and those inside of it are looked at. */
+/** Settings of an inspection of a repository and those inside it. */
 interface Inspection {
   root: string
-  /** The hooks that count; all where there is no list. */
+  /** Hooks that count; `undefined` for all. */
   hooks: string[] | undefined
-  /** Until when. */
+  /** Deadline in milliseconds since the epoch. */
   until: number
 }
 
 /**
- * Why git would start programs of the repository's choice in this folder, or tell of files outside of the workspace; `undefined` when
- * nothing there does. Git itself says which repository it finds and what is set there. Hooks: those that count.
+ * Returns a clause if git would start programs that the repository chooses in this folder, or read files outside the
+ * workspace. Git itself reports which repository it finds and its settings. `hooks`: the hooks that count.
  */
 export async function findConfiguredPrograms(
   folder: string,
@@ -49,7 +52,7 @@ export async function findConfiguredPrograms(
   })
 }
 
-/** A folder that is made on the way is judged by the one that it will be made in. */
+/** Returns the nearest existing folder, by which a new folder is judged. */
 const findExistingFolder = (folder: string): string =>
   lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() || dirname(folder) === folder
     ? folder
@@ -76,7 +79,7 @@ async function judgeRepository(repository: Repository, look: Inspection, depth: 
   )
 }
 
-/** The nearest `.git` upwards, or the HEAD of a repository whose files lie plainly in a folder: git would take whichever comes first. */
+/** Returns the nearest `.git` upwards, or the HEAD of a bare repository; git takes the first that it finds. */
 function findGitMarker(folder: string): string | undefined {
   const [dotGit, head] = [join(folder, '.git'), join(folder, 'HEAD')]
   if (existsSync(dotGit)) return dotGit
@@ -84,37 +87,40 @@ function findGitMarker(folder: string): string | undefined {
   return dirname(folder) === folder ? undefined : findGitMarker(dirname(folder))
 }
 
-/** What git does not take for a repository starts nothing yet; what is set there would count once the rest is in place. */
+/**
+ * Judges a folder that git does not accept as a repository. Nothing starts yet, but its settings would count once the
+ * rest exists.
+ */
 async function judgeUnusable(
   refused: string,
   dotGit: string | undefined,
   root: string,
   hooks?: string[],
 ): Promise<string | undefined> {
-  const why = `git says of the folder: ${refused}`
+  const why = `git reports about the folder: ${refused}`
   if (dotGit === undefined || !refused.startsWith('fatal: not a git repository') || !lstatSync(dotGit).isDirectory())
     return why
   const settings = await readSettingsFile(join(dotGit, 'config'), root)
   return settings ? (findStartingSetting(settings) ?? findHook({ common: dotGit }, hooks)) : why
 }
 
-/** The first setting of the repository's own that is not known to be quiet. */
+/** Returns a clause about the first own setting of a repository that may start a program. */
 function findStartingSetting(settings: readonly GitSetting[]): string | undefined {
   const found = settings.find(
     ({ scope, key, value }) => ['local', 'worktree'].includes(scope) && !isHarmlessSetting(key, value),
   )
   return (
     found &&
-    `the repository's own ${basename(found.file ?? 'config')} says ${found.key.replace(/\..*\./s, '.').slice(0, 80)}`
+    `the repository's own ${basename(found.file ?? 'config')} sets ${found.key.replace(/\..*\./s, '.').slice(0, 80)}`
   )
 }
 
-/** Why git would start programs, or read elsewhere, by what lies in a git folder that nobody has asked git about yet. */
+/** Returns a clause if git would start programs or read elsewhere because of a git folder that git has not read yet. */
 export async function findGitFolderPrograms(folder: string, root: string): Promise<string | undefined> {
   const settings = await readSettingsFile(join(folder, 'config'), root)
   if (!settings) return 'git cannot read its settings'
   const away = settings.find(
-    ({ key, value }) => key === 'core.worktree' && !inside(root, realPathOf(resolve(folder, value))),
+    ({ key, value }) => key === 'core.worktree' && !isInside(root, toRealPath(resolve(folder, value))),
   )
   const link = listLinks(folder).links[0]
   const odd = ['config.worktree', 'info/attributes', 'objects/info/alternates'].find((name) =>
@@ -130,38 +136,37 @@ export async function findGitFolderPrograms(folder: string, root: string): Promi
 }
 
 function findHook({ common }: Pick<Repository, 'common'>, counted?: string[]): string | undefined {
-  const own = listEntries(realPathOf(join(common, 'hooks'))).find(
+  const own = listEntries(toRealPath(join(common, 'hooks'))).find(
     ({ name }) => !name.endsWith('.sample') && (!counted || counted.includes(name)),
   )
   return own && `the repository has a hook '${own.name}'`
 }
 
-/** What its index leads to: names that are not in it, and the repositories inside, into which git goes by itself. */
+/** Judges the index: names outside the workspace, and submodules, which git enters by itself. */
 async function judgeSubmodules(
   repository: Repository,
   { root, hooks, until }: Inspection,
   depth: number,
 ): Promise<string | undefined> {
-  const { submodules, odd } = await readIndexFacts(repository, root)
-  if (odd) return odd
+  const { submodules, objection } = await readIndexFacts(repository, root)
+  if (objection) return objection
   const names = submodules.filter((name) => isThere(join(repository.top, name, '.git')))
   if (names.length === 0) return undefined
   if (depth >= MAX_NESTING) return 'its repositories are nested too deep'
   const inner = await readInnerRepositories(
-    names.map((name) => realPathOf(join(repository.top, name))),
+    names.map((name) => toRealPath(join(repository.top, name))),
     root,
   )
-  if ('refused' in inner) return `git says of the repositories inside of it: ${inner.refused}`
+  if ('refused' in inner) return `git reports about the repositories inside it: ${inner.refused}`
   for (let at = 0; at < names.length; at += PARALLEL) {
-    if (Date.now() > until)
-      return `it holds ${names.length} repositories, which is more than can be looked through at once`
+    if (Date.now() > until) return `it holds ${names.length} repositories, too many to inspect in time`
     const whys = await Promise.all(
       inner
         .slice(at, at + PARALLEL)
         .map((one) => (typeof one === 'string' ? one : judgeRepository(one, { root, hooks, until }, depth + 1))),
     )
     const bad = whys.findIndex((why) => why !== undefined)
-    if (bad >= 0) return `in '${names[at + bad]}' inside of it, ${whys[bad]}`
+    if (bad >= 0) return `in '${names[at + bad]}' inside it, ${whys[bad]}`
   }
   return undefined
 }

@@ -2,20 +2,20 @@ import type { Call, Effect } from '../../../core/shapes/index.js'
 import type { CommandPattern } from './command_pattern.js'
 import type { CallFacts } from './facts.js'
 
-/** `Tool` or `Tool(spec)`, ready to be asked. */
+/** Parsed rule: `Tool` or `Tool(spec)`. */
 export interface Rule {
   readonly text: string
   readonly reason?: string
-  /** The effect an allow rule answers for; absent = all of the call. */
+  /** Effect that an allow rule covers; absent = all effects of the call. */
   readonly coveredEffect?: Effect
-  /** Whether the rule speaks about this slot at all. */
+  /** Checks whether the rule is about this slot. */
   applies(facts: CallFacts): boolean
   readonly path?: (path: string) => boolean
-  /** Any word of a command may be such a path, whatever its program does with it. */
+  /** Any word of a command may be such a path, for any program. */
   readonly anyWord?: true
   readonly command?: CommandPattern
   readonly host?: (host: string) => boolean
-  /** Any other property, for deny and ask only. */
+  /** Condition on another property, for deny and ask only. */
   readonly input?: (call: Call) => boolean
 }
 

@@ -1,7 +1,7 @@
 import { problem, type Call, type Effect, type Mode, type Settings } from '../../../core/shapes/index.js'
-import { hostPattern, pathPattern, toText, wildcard } from '../../../core/text/index.js'
+import { compileHostPattern, compilePathPattern, toText, compileWildcard } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { isEffect, leaves, mayAllow, speaksOf, type ruleFamilies } from '../../../core/registry/index.js'
+import { isEffect, hasGrant, canAllow, isRuleMatch, type ruleFamilies } from '../../../core/registry/index.js'
 import { compileCommandEntry, type CommandEntry } from './command_entry.js'
 import { compileCommandPattern } from './command_pattern.js'
 import { checkExamples } from './examples.js'
@@ -47,10 +47,10 @@ const FAMILIES: Record<(typeof ruleFamilies)[number], Family> = {
   AskUserQuestion: { spec: 'name', applies: hasFamily('AskUserQuestion') },
 }
 
-/** Where the paths of rules begin, and what `~` stands for. */
+/** Folders to which paths of rules and `~` refer. */
 export type RuleBase = Pick<Workspace, 'root' | 'user'>
 
-/** Reads one rule; `undefined` when it is not of the form `Tool` or `Tool(spec)`. */
+/** Parses one rule; `undefined` if it has neither the form `Tool` nor `Tool(spec)`. */
 export function parseRule(
   entry: RuleEntry,
   verdict: 'deny' | 'ask' | 'allow',
@@ -59,22 +59,22 @@ export function parseRule(
   const { rule: text, reason } = typeof entry === 'string' ? { rule: entry, reason: undefined } : entry
   const [, name, spec] = /^([^\s()]+)(?:\((.*)\))?$/s.exec(text.trim()) ?? []
   if (!name) return undefined
-  // A glob in the name would allow what nobody has thought of; only the tools of one named MCP server may be allowed that way.
-  if (verdict === 'allow' && !mayAllow(name)) return undefined
+  // A glob in the name would allow unknown tools. Only the tools of one named MCP server may be allowed that way.
+  if (verdict === 'allow' && !canAllow(name)) return undefined
   if (name === 'Except') return spec === undefined || verdict === 'allow' ? undefined : parseExcept(text, reason, spec)
   const family = Object.hasOwn(FAMILIES, name) ? FAMILIES[name as keyof typeof FAMILIES] : undefined
   const rule = {
     text,
     ...(reason !== undefined && { reason }),
-    ...(family?.coveredEffect && { lifts: family.coveredEffect }),
+    ...(family?.coveredEffect && { coveredEffect: family.coveredEffect }),
   }
   const applies = family?.applies ?? createNameMatcher(name, verdict === 'allow')
   if (isEffect(name)) return { ...rule, coveredEffect: name, applies }
   if (spec === undefined || spec === '*') return { ...rule, applies }
-  if (family?.spec === 'path') return { ...rule, applies, path: pathPattern(spec, { root, home }) }
+  if (family?.spec === 'path') return { ...rule, applies, path: compilePathPattern(spec, { root, home }) }
   if (family?.spec === 'command') return { ...rule, applies, command: compileCommandPattern(spec) }
   if (family?.spec === 'host')
-    return spec.startsWith('domain:') ? { ...rule, applies, host: hostPattern(spec.slice(7)) } : undefined
+    return spec.startsWith('domain:') ? { ...rule, applies, host: compileHostPattern(spec.slice(7)) } : undefined
   if (family?.spec === 'name') return { ...rule, applies, input: createPropertyMatcher('name', spec) }
   const [parameter, value] = splitOnce(spec, ':')
   return value === undefined || verdict === 'allow'
@@ -82,25 +82,28 @@ export function parseRule(
     : { ...rule, applies, input: createPropertyMatcher(parameter, value) }
 }
 
-/** `Except(a, b)`: whatever none of these names speaks about. Two such rules leave what both leave, so that each can only narrow. */
+/** Parses `Except(a, b)`: every tool that none of the names covers. Two such rules together leave what both leave. */
 function parseExcept(text: string, reason: string | undefined, spec: string): Rule | undefined {
   const names = spec.split(',').map((name) => name.trim())
   if (!names.every((name) => /^[^\s()]+$/.test(name))) return undefined
   return {
     text,
     ...(reason !== undefined && { reason }),
-    applies: ({ slot, call }) => !leaves(names, slot, call.caller.alias),
+    applies: ({ slot, call }) => !hasGrant(names, slot, call.caller.alias),
   }
 }
 
-/** What takes away speaks about the slot under any of its names. What opens an alias opens calls by that name only: the alias may stand for a part of the slot. */
+/**
+ * A rule that takes rights away covers the slot under each of its names. A rule that allows an alias covers calls by
+ * that name only, because the alias may be a part of the slot.
+ */
 function createNameMatcher(name: string, opens: boolean): (facts: CallFacts) => boolean {
   if (isEffect(name)) return (facts) => facts.call.effects.includes(name)
-  return ({ call, slot }) => speaksOf(name, slot, opens, call.caller.alias)
+  return ({ call, slot }) => isRuleMatch(name, slot, opens, call.caller.alias)
 }
 
 function createPropertyMatcher(name: string, pattern: string): (call: Call) => boolean {
-  const matches = wildcard(pattern)
+  const matches = compileWildcard(pattern)
   return (call) =>
     ['string', 'number', 'boolean'].includes(typeof call.input[name]) && matches(toText(call.input[name]))
 }
@@ -110,13 +113,13 @@ function splitOnce(text: string, separator: string): [string, string | undefined
   return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)]
 }
 
-/** The settings in which rules are written. */
+/** Settings that hold rules. */
 export interface RuleSettings {
   policy: Partial<Pick<Settings['policy'], 'deny' | 'ask' | 'allow' | 'commands'>>
   automation?: Settings['automation']
 }
 
-/** What no settings need say and no rule allows: a call that names what in the home of this program is the user's alone. */
+/** Returns the built-in rule that denies calls which name the user's own files in the home of this program. */
 export const createHomeRules = ({ isSecret }: Workspace): Rule[] =>
   isSecret
     ? [
@@ -132,7 +135,7 @@ export const createHomeRules = ({ isSecret }: Workspace): Rule[] =>
 
 const compiledRules = new WeakMap<object, RuleSet>()
 
-/** The rules of the settings, parsed once a generation. What full-auto may do is a list of allow rules of its own. */
+/** Returns the rules of the settings, compiled once a generation. Full-auto has its own list of allow rules. */
 export function compileRules(settings: RuleSettings, mode: Mode, place: RuleBase): RuleSet {
   const { policy, automation } = settings
   const known = compiledRules.get(policy)
@@ -146,7 +149,7 @@ export function compileRules(settings: RuleSettings, mode: Mode, place: RuleBase
   return mode === 'full-auto' && list ? { ...base, allow: [...base.allow, ...parseRules(list, 'allow', place)] } : base
 }
 
-/** The entries of `policy.commands` that say `verdict`, as rules. */
+/** Compiles the entries of `policy.commands` with this verdict. */
 function compileCommandRules(entries: CommandEntry[] | undefined, verdict: 'deny' | 'ask' | 'allow'): Rule[] {
   return (entries ?? [])
     .filter((entry) => entry.verdict === verdict)
@@ -164,14 +167,14 @@ function compileCommandRules(entries: CommandEntry[] | undefined, verdict: 'deny
     })
 }
 
-// A deny or ask rule that cannot be read must not be lost: the policy fails, and with it every call. A lost allow only asks.
+// An invalid deny or ask rule must not be lost: the policy fails, and every call with it. A lost allow rule only asks.
 function parseRules(entries: RuleEntry[] | undefined, verdict: 'deny' | 'ask' | 'allow', place: RuleBase): Rule[] {
   return (entries ?? []).flatMap((entry) => {
     const rule = parseRule(entry, verdict, place)
     if (rule && typeof entry !== 'string') checkExamples(rule, verdict, entry)
     if (rule || verdict === 'allow') return rule ?? []
     throw problem('VT_CONFIG_INVALID', {
-      problem: `The rule ${JSON.stringify(entry)} of policy.${verdict} is not of the form Tool or Tool(spec).`,
+      problem: `The rule ${JSON.stringify(entry)} of policy.${verdict} is invalid. Write it as Tool or Tool(spec).`,
     })
   })
 }

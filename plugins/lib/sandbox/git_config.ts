@@ -1,10 +1,15 @@
 import { readSettings } from '../git/index.js'
 
-/** What a commit needs to be the user's own; nothing that names a program, a server or a login. Who signs commits gets none unsigned. */
+/**
+ * Settings that make a commit the user's own; none names a program, a server or a login. A user who signs commits
+ * never gets unsigned ones.
+ */
 const CARRIED_KEYS = new Set(
   `
-  user.name user.email author.name author.email committer.name committer.email user.useconfigonly user.signingkey commit.gpgsign tag.gpgsign gpg.format
-  init.defaultbranch core.autocrlf core.eol core.safecrlf core.quotepath pull.rebase pull.ff merge.ff merge.conflictstyle rebase.autostash rebase.autosquash
+  user.name user.email author.name author.email committer.name committer.email user.useconfigonly user.signingkey
+  commit.gpgsign tag.gpgsign gpg.format
+  init.defaultbranch core.autocrlf core.eol core.safecrlf core.quotepath pull.rebase pull.ff merge.ff
+  merge.conflictstyle rebase.autostash rebase.autosquash
   diff.algorithm diff.renames safe.directory
 `
     .trim()
@@ -12,7 +17,7 @@ const CARRIED_KEYS = new Set(
 )
 const MAX_CHARACTERS = 16_384
 
-/** Of the user's git configuration, as it holds in a folder, the lines that commands in the sandbox get; empty where there are none. */
+/** Returns the lines of the user's git configuration that commands in the sandbox get; may be empty. */
 export async function readUserGitConfig(folder: string, workspace: string): Promise<string> {
   const lines = (await readSettings(folder, workspace))
     .filter(({ scope, key }) => scope === 'global' && CARRIED_KEYS.has(key))
@@ -21,7 +26,7 @@ export async function readUserGitConfig(folder: string, workspace: string): Prom
   return text.length > MAX_CHARACTERS ? '' : text
 }
 
-/** One setting with the head of its section. */
+/** Formats one setting with its section. */
 function formatSetting(key: string, value: string): string {
   const dot = key.indexOf('.')
   const quoted = value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\t', '\\t')

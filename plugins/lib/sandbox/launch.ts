@@ -7,21 +7,21 @@ import { createTempFolder } from '../base/index.js'
 import { GIT_CONFIG_DESCRIPTOR, resolveInnerHome, createProfile, type Confinement } from './profile.js'
 import { openTaskGroup } from './task_group.js'
 
-/** The programs that make a sandbox. */
+/** Programs that create a sandbox. */
 export interface SandboxTools {
   env: string
   bwrap: string
   prlimit: string
   sh: string
 }
-/** How a command in the sandbox ended, beyond its exit code. */
+/** End of a command in the sandbox, beyond its exit code. */
 export interface SandboxEnd {
-  /** The signal that ended it; outside only the code 128 and its number is seen. */
+  /** Signal that ended the command; the exit code alone shows 128 plus its number. */
   signal?: NodeJS.Signals
-  /** Something that it started was still running. */
+  /** True if processes of the command were still running. */
   children: boolean
 }
-/** A launch whose end can be asked for once the program has ended. */
+/** Launch whose end can be read after the program has ended. */
 export interface ConfinedLaunch extends Launch {
   readEnd(exit_code: number | null): SandboxEnd
 }
@@ -30,8 +30,8 @@ const LIMITS = { processes: 1024, bytes: 1_073_741_824, files: 1024 }
 const SIGNALS = 'INT,QUIT,TSTP,TERM,HUP'
 
 /**
- * A program as bubblewrap runs it: nothing of the machine is in sight or written but what is named, and nothing outlives it. The outer
- * process must outlive the signals that are meant for the command; its own end would be a SIGKILL for everything inside.
+ * Wraps a program with bubblewrap: only named paths are visible or writable, and no process outlives it. The outer
+ * process must survive signals for the command, because its own end would send SIGKILL to everything inside.
  */
 export function confineLaunch(tools: SandboxTools, launch: Launch, where: Confinement): Launch {
   const limits = [
@@ -50,7 +50,10 @@ export function confineLaunch(tools: SandboxTools, launch: Launch, where: Confin
   ])
 }
 
-/** The same for a command whose end is told exactly: by a shell inside, for bubblewrap tells a signal as a code and of children nothing. */
+/**
+ * Confines a command and reports its exact end through a shell inside. bubblewrap itself reports a signal as an exit
+ * code, and nothing about children.
+ */
 export function confineCommand(tools: SandboxTools, launch: Launch, where: Confinement): ConfinedLaunch {
   const report = join((reportFolder ??= createTempFolder('sandbox')), randomUUID())
   const inner = [
@@ -96,11 +99,12 @@ shift 3
 exec "$@"`
 
 /**
- * Runs the command under limits and writes to descriptor 9 what its end was. What is left is given as long as outside to end by itself.
- * Nothing that the command writes gets there: its descriptors are closed before it starts.
+ * Runs the command under limits and writes its end to descriptor 9. Remaining processes get as long as outside the
+ * sandbox to end. The command cannot write to the report, because the descriptor is closed before it starts.
  */
 const SUPERVISOR_SCRIPT = `exec 7<&0 8>&2 2>&9
-ulimit -c 0; ulimit -n ${LIMITS.files}; ulimit -f ${LIMITS.bytes / 512}; ulimit -u ${LIMITS.processes} || ulimit -p ${LIMITS.processes}
+ulimit -c 0; ulimit -n ${LIMITS.files}; ulimit -f ${LIMITS.bytes / 512}
+ulimit -u ${LIMITS.processes} || ulimit -p ${LIMITS.processes}
 (exec <&7 2>&8 7<&- 8>&- 9>&-; exec "$@") &
 exec </dev/null 7<&- 8>&-
 wait $!
@@ -120,10 +124,10 @@ function readReport(report: string, exit_code: number | null): SandboxEnd {
     text = readFileSync(report, 'latin1')
     rmSync(report, { force: true })
   } catch {
-    // It did not come to its start.
+    // The command did not start.
   }
   const children = /^children$/m.test(text)
-  // A shell that forgets how its job ended says nothing; codes above 128 mostly mean a signal.
+  // A shell may print nothing about its job; a code above 128 mostly means a signal.
   const plain = /^\[1\].*\b(Done|Exit)\b/m.test(text)
   const signal = exit_code === null || exit_code <= 128 || plain ? undefined : findSignal(exit_code - 128)
   return { children, ...(signal && { signal }) }

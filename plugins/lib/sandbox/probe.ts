@@ -2,21 +2,35 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { findProgram, inside, isProgram, makeFolder, realPathOf, searchPath } from '../../../core/system/index.js'
+import {
+  findProgram,
+  isInside,
+  isProgram,
+  makeFolder,
+  toRealPath,
+  listSearchFolders,
+} from '../../../core/system/index.js'
 import type { Kernel } from '../../../core/contract/index.js'
 import { readSystemFile, createTempFolder } from '../base/index.js'
-import { runProgram, tail, type SandboxSettings } from '../process/index.js'
-import { SANDBOX_TESTS, createTestScript, HOME_TESTS, LOGIN_TESTS, LOGIN_FILES, type SandboxTest } from './attempts.js'
+import { runProgram, createTail, type SandboxSettings } from '../process/index.js'
+import {
+  SANDBOX_TESTS,
+  createTestScript,
+  HOME_TESTS,
+  LOGIN_TESTS,
+  LOGIN_FILES,
+  type SandboxTest,
+} from './sandbox_tests.js'
 import { confineCommand, type SandboxTools } from './launch.js'
 import { prepareConfinement, type Confinement } from './profile.js'
-import { listHomeNames, listSockets } from './sight.js'
+import { listHomeNames, listSockets } from './mounts.js'
 
 export type Sandbox = { tools: SandboxTools } | { missing: string }
-/** Something that the sandbox has to prevent, and whether it did. */
+/** Result of a test: an act that the sandbox must prevent, and whether it did. */
 export interface SandboxTestResult {
   name: string
   held: boolean
-  /** What was reached. */
+  /** Details of what was reached. */
   found?: string[]
 }
 
@@ -24,18 +38,21 @@ let foundTools: { path: string | undefined; tools: SandboxTools } | undefined
 let probeResult: Promise<Sandbox> | undefined
 let probedTools: SandboxTools | undefined
 
-/** bubblewrap, if it is here, is nothing of this workspace, and holds: on the first question acts that it has to prevent are attempted in it. */
+/**
+ * Returns the tools of the sandbox, or why it is missing. bubblewrap must be installed outside the workspace and must
+ * pass the tests, which run on the first call.
+ */
 export async function findSandbox(workspace: string): Promise<Sandbox> {
   if (
     probeResult &&
     foundTools?.path === process.env.PATH &&
-    Object.values(foundTools!.tools).every((tool) => isProgram(tool) && !inside(workspace, realPathOf(tool)))
+    Object.values(foundTools!.tools).every((tool) => isProgram(tool) && !isInside(workspace, toRealPath(tool)))
   )
     return probeResult
   const found = findTools(workspace)
   if ('missing' in found) return found
-  // What was tried may be a program of this workspace: another kernel of this process took it.
-  if (probedTools && Object.values(probedTools).some((tool) => inside(workspace, realPathOf(tool))))
+  // The probed programs may belong to this workspace, if another kernel of this process probed them.
+  if (probedTools && Object.values(probedTools).some((tool) => isInside(workspace, toRealPath(tool))))
     probeResult = undefined
   if (!probeResult) probedTools = found.tools
   foundTools = { path: process.env.PATH, tools: found.tools }
@@ -44,10 +61,10 @@ export async function findSandbox(workspace: string): Promise<Sandbox> {
 
 function findTools(workspace: string): Sandbox {
   if (process.platform !== 'linux') return { missing: 'the sandbox needs Linux' }
-  const folders = searchPath(process.env.PATH, workspace)
+  const folders = listSearchFolders(process.env.PATH, workspace)
   const [env, bwrap, prlimit] = ['env', 'bwrap', 'prlimit'].map((name) => findProgram(name, folders))
   if (!bwrap) return { missing: 'bubblewrap (bwrap) is not installed' }
-  // The one of Debian tells a signal from an exit code.
+  // The shell of Debian distinguishes a signal from an exit code.
   const sh = findProgram('dash', ['/usr/bin', '/bin']) ?? findProgram('sh', ['/usr/bin', '/bin', ...folders])
   if (!env || !prlimit || !sh) return { missing: 'the programs env, prlimit and sh are not installed' }
   return { tools: { env, bwrap, prlimit, sh } }
@@ -61,10 +78,13 @@ async function probe(tools: SandboxTools): Promise<Sandbox> {
   )
   const open = attempts.filter(({ held }) => !held).map(({ name }) => name)
   if (problem === undefined && open.length === 0) return { tools }
-  return { missing: `bubblewrap does not hold here: ${problem ?? `open is ${open.join(', ')}`}` }
+  return { missing: `the tests of bubblewrap failed: ${problem ?? `it does not prevent ${open.join(', ')}`}` }
 }
 
-/** Every act attempted in the sandbox, and what of the machine is in sight in the workspace of a kernel under these settings. */
+/**
+ * Runs every test in the sandbox, and lists the sockets that are visible in the workspace of a kernel under these
+ * settings.
+ */
 export async function examineSandbox(
   kernel: Kernel,
   settings: Confinement['settings'],
@@ -78,7 +98,7 @@ export async function examineSandbox(
     await runTests(tools, HOME_TESTS, createHomeWorkspace),
   ]
   const problem = done.find((one) => one.problem !== undefined)?.problem
-  if (problem !== undefined) return { missing: `bubblewrap does not hold here: ${problem}` }
+  if (problem !== undefined) return { missing: `the tests of bubblewrap failed: ${problem}` }
   return [
     ...done.flatMap(({ attempts }) => attempts),
     await testSurvivors(tools),
@@ -96,7 +116,7 @@ const NO_ACCESS: Confinement['settings'] = {
 
 interface TestRun {
   attempts: SandboxTestResult[]
-  /** It did not come to its end. */
+  /** Reason why the tests did not finish. */
   problem?: string
 }
 
@@ -112,9 +132,9 @@ async function runTests(
     writeFileSync(join(outside, 'secret'), 'secret')
     const where = await prepareConfinement({ ...made(folder), cwd: folder, shown: [] })
     const { text, errors, timedOut } = await runScript(tools, where, createTestScript(some), { OUTSIDE: outside })
-    if (timedOut) return { attempts: [], problem: `the attempts did not end within ${PROBE_SECONDS} s` }
+    if (timedOut) return { attempts: [], problem: `the tests did not end within ${PROBE_SECONDS} s` }
     if (!text.endsWith('done\n'))
-      return { attempts: [], problem: (text + errors).trim().slice(0, 200) || 'it does not start' }
+      return { attempts: [], problem: (text + errors).trim().slice(0, 200) || 'the shell did not start' }
     const isDone = (leaves: string | undefined): boolean => leaves !== undefined && existsSync(join(outside, leaves))
     const attempts = some.map(({ name, leftFile, explain }, index) => {
       const held = !text.includes(`open ${index}\n`) && !isDone(leftFile)
@@ -172,7 +192,7 @@ function writeFiles(folder: string, files: Record<string, string>): void {
   }
 }
 
-/** A loaded machine takes minutes for what an idle one does in two seconds. Attempts that were cut off prove nothing. */
+/** A loaded machine takes minutes for work that takes an idle one two seconds. Interrupted tests prove nothing. */
 const PROBE_SECONDS = 180
 
 async function runScript(
@@ -191,7 +211,7 @@ async function runScript(
     ...more,
   }
   const launch = confineCommand(tools, { file: '/bin/sh', args: ['-c', script], cwd: '/', env }, where)
-  const output = { out: tail(65_536), err: tail() }
+  const output = { out: createTail(65_536), err: createTail() }
   const ended = await runProgram(
     launch,
     { signal: new AbortController().signal, seconds: PROBE_SECONDS },
@@ -202,7 +222,7 @@ async function runScript(
   return { text: output.out.text(), errors: output.err.text(), timedOut: ended?.timed_out === true }
 }
 
-/** What a command leaves behind, in a session of its own. */
+/** Tests whether processes of a command outlive it in a session of their own. */
 async function testSurvivors(tools: SandboxTools): Promise<SandboxTestResult> {
   const nap = `6${String(Math.random()).slice(2, 11)}`
   const folder = createTempFolder('probe')
@@ -226,7 +246,10 @@ async function testSurvivors(tools: SandboxTools): Promise<SandboxTestResult> {
   }
 }
 
-/** What the settings leave open on purpose is named, not judged by: sockets that they name, all other ones where the network is on. */
+/**
+ * Lists visible sockets. Those that the settings allow are named as well: sockets in readable paths, and all other
+ * sockets if the network is on.
+ */
 async function testSockets(
   tools: SandboxTools,
   { workspace, inspection: { home } }: Kernel,
@@ -240,7 +263,7 @@ async function testSockets(
     sockets.map((path, index) => `[ -S ${quoteShell(path)} ] && echo ${index}`).join('\n'),
   )
   const found = text.split('\n').flatMap((line) => (line === '' ? [] : [sockets[Number(line)]!]))
-  if (settings.network) found.push('sockets without a file, since sandbox.network is on')
+  if (settings.network) found.push('sockets without a file, because sandbox.network is on')
   return [{ name: 'sockets of the machine', held: found.length === 0, ...(found.length > 0 && { found }) }]
 }
 

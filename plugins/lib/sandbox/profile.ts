@@ -1,10 +1,10 @@
 import { existsSync, lstatSync, readdirSync, readlinkSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
-import { inside, makeFolder } from '../../../core/system/index.js'
+import { isInside, makeFolder } from '../../../core/system/index.js'
 import { OWN_FOLDERS } from '../../../core/workspace/index.js'
 import type { SandboxSettings } from '../process/index.js'
-import { homeWithin, liesIn, steeringPaths, type SteeringPaths } from '../steering/index.js'
+import { findInnerHome, isInsideAny, findSteeringPaths, type SteeringPaths } from '../steering/index.js'
 import { readUserGitConfig } from './git_config.js'
 import { findLinkedRepositories } from './repositories.js'
 import {
@@ -15,47 +15,50 @@ import {
   filterReachable,
   listSecrets,
   listSystemSecrets,
-  createBindMount as visible,
+  createBindMount,
   listSockets,
   listStartupFiles,
   createSystemMounts,
   createToolMounts,
   type Mount,
-} from './sight.js'
+} from './mounts.js'
 
-/** Where a command runs and what of the machine it may touch there. */
+/** Working folder of a command, and the parts of the machine that it may use. */
 export interface Confinement {
   /** Real path of the workspace. */
   workspace: string
-  /** The `.vtcode` folder of the user, where the kernel has it. */
+  /** `.vtcode` folder of the user. */
   own: string
   writable: boolean
   /** Absolute path to start in. */
   cwd: string
-  /** Absolute places to show where the profile would hide them. */
+  /** Absolute paths to show although the profile would hide them. */
   shown: string[]
-  /** False: of the machine only what Node itself needs is there to be seen, and no program to be run. */
+  /** False: only the files that Node needs are visible, and no program can run. */
   programs?: boolean
   settings: Omit<SandboxSettings, 'mode'>
-  /** Sockets that the settings leave in sight are hidden too: nobody was asked. */
+  /** Hides sockets that the settings allow, because no person approved this run. */
   strict?: boolean
-  /** What stays as it is in a workspace that is written. */
+  /** Paths of a writable workspace that stay read-only. */
   steering?: SteeringPaths
-  /** Repositories outside of the workspace whose working tree it is, or lies in it: commands work with them too. */
+  /** Repositories outside the workspace with a working tree in it; commands use them too. */
   repositories?: string[]
   /** The home folder of the user. */
   home?: string
-  /** What of the user's git configuration commands get: it stands in `.gitconfig` of the home that they see. */
+  /** Git configuration of the user for commands, as `.gitconfig` of their home. */
   gitConfig?: string
 }
 
-/** Where bubblewrap reads the git configuration. */
+/** Descriptor from which bubblewrap reads the git configuration. */
 export const GIT_CONFIG_DESCRIPTOR = 6
 
-/** Bytes that a command may put where no file of the machine is. */
+/** Limits in bytes for folders in memory. */
 const MAX_BYTES = { temp: 268_435_456, memory: 67_108_864, home: 67_108_864, hidden: 65_536 }
 
-/** With what steers programs in the workspace. Our own folders are there from now on: what is not, a command could make, or see later. */
+/**
+ * Adds the steering files of the workspace. Creates our own folders first: a command could create a missing one, or
+ * see it later.
+ */
 export async function prepareConfinement(where: Confinement): Promise<Confinement> {
   if (!where.writable) return where
   for (const name of ['', 'sessions', 'spool']) {
@@ -63,9 +66,9 @@ export async function prepareConfinement(where: Confinement): Promise<Confinemen
     if (!lstatSync(own, { throwIfNoEntry: false })) makeFolder(own, 0o700)
   }
   const place = { root: where.workspace, home: where.own }
-  for (const home of homeWithin(place)) makeFolder(home, 0o700)
+  for (const home of findInnerHome(place)) makeFolder(home, 0o700)
   const [steering, gitConfig] = await Promise.all([
-    steeringPaths(place, where.cwd),
+    findSteeringPaths(place, where.cwd),
     readUserGitConfig(where.cwd, where.workspace),
   ])
   return {
@@ -76,7 +79,7 @@ export async function prepareConfinement(where: Confinement): Promise<Confinemen
   }
 }
 
-/** Arguments of bubblewrap: nothing of the machine is in sight but what is named here, and nothing of it is written but the workspace. */
+/** Returns the arguments of bubblewrap. Only listed paths are visible, and only the workspace is writable. */
 export function createProfile(where: Confinement, files: readonly string[]): string[] {
   const { settings, shown } = where
   return [
@@ -87,12 +90,12 @@ export function createProfile(where: Confinement, files: readonly string[]): str
     ...listMounts(where, files).flatMap(({ args }) => args),
     ...shown.flatMap((path) => ['--ro-bind', path, path]),
     ...(where.gitConfig ? ['--file', String(GIT_CONFIG_DESCRIPTOR), join(resolveInnerHome(where), '.gitconfig')] : []),
-    // What bubblewrap itself made in memory has no limit of size.
+    // Folders that bubblewrap created in memory have no size limit.
     ...['--remount-ro', '/dev', '--remount-ro', '/', '--setenv', 'HOME', resolveInnerHome(where)],
   ]
 }
 
-/** Every place in the order in which it is put up: outer ones before inner ones, and what is denied last of all. */
+/** Returns the mounts in order: outer ones before inner ones, denied paths last. */
 function listMounts(where: Confinement, files: readonly string[]): Mount[] {
   const { workspace, own, writable, settings, programs = true, home = homedir() } = where
   const readable = programs ? settings.readable.map((path) => resolveHomePath(path, home)) : []
@@ -104,15 +107,15 @@ function listMounts(where: Confinement, files: readonly string[]): Mount[] {
         ...createToolMounts(home, workspace),
         ...createNodeMounts(home),
       ]
-    : [...NODE_PATHS, ...files].map((path) => visible(path))
+    : [...NODE_PATHS, ...files].map((path) => createBindMount(path))
   const open = [
     ...system,
     ...createKernelMounts(),
-    ...readable.map((path) => visible(path)),
-    visible(workspace, writable ? 'bind' : 'ro-bind'),
-    ...opened.map((path) => visible(path, 'bind')),
+    ...readable.map((path) => createBindMount(path)),
+    createBindMount(workspace, writable ? 'bind' : 'ro-bind'),
+    ...opened.map((path) => createBindMount(path, 'bind')),
   ]
-  const among = (roots: string[]) => (path: string) => roots.some((root) => inside(root, path))
+  const among = (roots: string[]) => (path: string) => roots.some((root) => isInside(root, path))
   const inSight = among(open.filter(({ outside }) => outside).map(({ path }) => path))
   const secret = [
     ...listSecrets(home, own).filter(among([workspace, ...readable, ...opened])),
@@ -136,23 +139,26 @@ function listMounts(where: Confinement, files: readonly string[]): Mount[] {
 
 const depth = ({ path }: Mount): number => (path === '/' ? 1 : path.split('/').length)
 
-/** The system's own places, made anew. What steers the kernel is read-only: in the usual container root may write it. */
+/**
+ * Creates the folders of the kernel and of the system. Kernel settings are read-only, because root may write them in
+ * a usual container.
+ */
 function createKernelMounts(): Mount[] {
   const knobs = process.getuid?.() === 0 ? ['sys', 'fs', 'acpi', 'scsi', 'driver', 'dynamic_debug', 'mtrr'] : ['sys']
   return [
     { path: '/dev', args: ['--dev', '/dev'] },
     { path: '/proc', args: ['--proc', '/proc'] },
-    ...knobs.map((name) => visible(`/proc/${name}`)),
+    ...knobs.map((name) => createBindMount(`/proc/${name}`)),
     ...['/run', '/var'].map((path) => ({ path, args: ['--dir', path] })),
     createEmptyMount('/tmp', MAX_BYTES.temp),
     createEmptyMount('/dev/shm', MAX_BYTES.memory),
   ]
 }
 
-/** Whether commands get an empty home where the user's is; elsewhere theirs is `/tmp`. */
+/** Checks whether commands get an empty home in place of the user's; otherwise their home is `/tmp`. */
 function hasEmptyHome({ workspace, settings, programs = true, home = homedir() }: Confinement): boolean {
   const taken = [workspace, ...settings.readable.map((path) => resolveHomePath(path, home))].some((root) =>
-    inside(root, home),
+    isInside(root, home),
   )
   return programs && home !== '/' && isAbsolute(home) && !isSystemPath(home) && !taken
 }
@@ -160,8 +166,8 @@ export const resolveInnerHome = (where: Confinement): string =>
   hasEmptyHome(where) ? (where.home ?? homedir()) : '/tmp'
 
 /**
- * What commands may not change in a workspace that they write, in folders that are mounts: as mounts they cannot be moved away and put up
- * anew without the guard, nor can those of what is hidden.
+ * Creates mounts for paths that commands may not change in a writable workspace. Their parent folders are mounts too,
+ * so that commands cannot move them away and replace them without the guard.
  */
 function createGuardMounts(
   { workspace, settings, steering, repositories = [] }: Confinement,
@@ -169,9 +175,9 @@ function createGuardMounts(
   hidden: string[],
 ): Mount[] {
   const kept = (steering?.readOnly ?? []).filter((path) =>
-    [workspace, ...repositories].some((root) => inside(root, path)),
+    [workspace, ...repositories].some((root) => isInside(root, path)),
   )
-  const own = inside(workspace, home) ? listStartupFiles(home) : []
+  const own = isInside(workspace, home) ? listStartupFiles(home) : []
   const guarded = [
     ...kept,
     ...own,
@@ -179,15 +185,15 @@ function createGuardMounts(
   ]
   const folders = [workspace, ...repositories].flatMap((root) => listParentFolders([...guarded, ...hidden], root))
   const outer = new Set([...guarded, ...hidden])
-  const free = folders.filter((folder) => !liesIn(folder, outer))
+  const free = folders.filter((folder) => !isInsideAny(folder, outer))
   return [
-    ...[...repositories, ...free].map((path) => visible(path, 'bind')),
-    ...guarded.map((path) => visible(path)),
-    ...(steering?.writable ?? []).map((path) => visible(path, 'bind')),
+    ...[...repositories, ...free].map((path) => createBindMount(path, 'bind')),
+    ...guarded.map((path) => createBindMount(path)),
+    ...(steering?.writable ?? []).map((path) => createBindMount(path, 'bind')),
   ]
 }
 
-/** The folders below `root` that these paths lie in, outer ones first. */
+/** Returns the folders below `root` that contain these paths, outer ones first. */
 function listParentFolders(paths: string[], root: string): string[] {
   const folders = new Set<string>()
   for (const path of paths) {
@@ -201,11 +207,11 @@ function listParentFolders(paths: string[], root: string): string[] {
   return [...folders]
 }
 
-/** What this program keeps for every session of a workspace: of it a command sees what is `shown` to it. */
+/** Returns the folders with records of all sessions; a command sees only the paths in `shown`. */
 const listStateFolders = (workspace: string): string[] => OWN_FOLDERS.map((name) => join(workspace, '.vtcode', name))
 const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 
-/** Real places of `sandbox.deny_read`. What is relative is meant in the workspace and in the home. */
+/** Returns the real paths of `sandbox.deny_read`. A relative path counts in the workspace and in the home. */
 function listDeniedPaths({ workspace, settings }: Confinement, home: string): string[] {
   return filterReachable(
     settings.deny_read.flatMap((path) =>
@@ -217,8 +223,9 @@ function listDeniedPaths({ workspace, settings }: Confinement, home: string): st
 }
 
 /**
- * Why a sandbox around this workspace would not hold. A name that it has to keep and that is a link: what it leads to is kept, the link
- * itself could be put up anew. A file with a second name could be written by that one. Only git's own, our own and those the user names; of the others, commands may make such as are missing anyhow.
+ * Returns why a sandbox cannot protect this workspace. A protected name that is a link could be replaced, although
+ * its target is protected. A file with a second name could be written by that name. Checks only paths of git, of this
+ * program, and those that the user names; commands may create others anyway.
  */
 export function findObstacle({
   workspace,
@@ -226,8 +233,8 @@ export function findObstacle({
   settings,
   steering,
 }: Confinement): { path: string; why: string } | undefined {
-  if (['/usr', '/etc', '/proc', '/dev'].some((path) => inside(workspace, path)))
-    return { path: workspace, why: 'it holds the system itself' }
+  if (['/usr', '/etc', '/proc', '/dev'].some((path) => isInside(workspace, path)))
+    return { path: workspace, why: 'it contains the system itself' }
   const held = settings.deny_write.map((path) => resolveWorkspacePath(path, workspace))
   const own = ['.git', '.vtcode'].map((name) => join(workspace, name))
   const ofGit = (steering?.links ?? []).filter((path) => /(^|\/)\.git(\/|$)/.test(path.slice(workspace.length)))
@@ -235,12 +242,12 @@ export function findObstacle({
     [...own, ...ofGit, ...listParentFolders(held, workspace), ...held].find(isLink) ?? findLink(home, workspace)
   if (link !== undefined) return { path: link, why: 'it is a symbolic link, which a command could replace' }
   const kept = (steering?.readOnly ?? []).filter(
-    (path) => own[1] === path || steering!.gitFolders.some((folder) => inside(folder, path)),
+    (path) => own[1] === path || steering!.gitFolders.some((folder) => isInside(folder, path)),
   )
   const doubled = kept.flatMap((path) => [path, ...listFiles(path)]).find(hasSecondName)
   return doubled === undefined
     ? undefined
-    : { path: doubled, why: 'it is a hard link: under its other name a command could write it' }
+    : { path: doubled, why: 'it is a hard link, which a command could write by its other name' }
 }
 
 const listFiles = (path: string): string[] => (isFolder(path) ? readdirSync(path).map((name) => join(path, name)) : [])
@@ -249,13 +256,13 @@ function hasSecondName(path: string): boolean {
   return stat !== undefined && stat.isFile() && stat.nlink > 1
 }
 
-/** The first link of the workspace on the way to a place, wherever that begins and ends. */
+/** Returns the first link of the workspace on the way to a path. */
 function findLink(path: string, workspace: string, hops = 40): string | undefined {
   let at = '/'
   for (const [index, name] of path.split('/').entries()) {
     const next = join(at, name)
     if (isLink(next)) {
-      if (inside(workspace, at) || hops === 0) return next
+      if (isInside(workspace, at) || hops === 0) return next
       return findLink(join(resolve(at, readlinkSync(next)), ...path.split('/').slice(index + 1)), workspace, hops - 1)
     }
     at = next
@@ -271,7 +278,7 @@ function isLink(path: string): boolean {
   }
 }
 
-/** What Node needs: its libraries, how names are resolved, whom to trust, what time it is. */
+/** Paths that Node needs: libraries, name resolution, certificates, time. */
 const NODE_PATHS = [
   ...['/lib', '/lib64', '/usr/lib', '/usr/lib64', '/usr/local/lib', '/usr/share'],
   ...[

@@ -3,14 +3,14 @@ import { dirname, join } from 'node:path'
 import { makeFolder } from '../../../core/system/index.js'
 import { readSystemFile } from '../base/index.js'
 
-/** Processes and threads of all commands together. */
+/** Limit for processes and threads of all commands together. */
 export const MAX_TASKS = 2048
 const CGROUP_ROOT = '/sys/fs/cgroup'
 let ownGroup: { procs?: string } | undefined
 
 /**
- * The file by which a process of one thread joins a control group of this process in which at most so many tasks run; nothing where none
- * can be made. Only root needs it: its processes are not counted by RLIMIT_NPROC.
+ * Returns the file by which a process joins a control group with a task limit; `undefined` if none can be created.
+ * Only root needs the group, because RLIMIT_NPROC does not count its processes.
  */
 export function openTaskGroup(): string | undefined {
   if (process.getuid?.() !== 0) return undefined
@@ -26,15 +26,18 @@ function createGroup(): { procs?: string } {
     makeFolder(own)
     process.on('exit', () => removeGroup(own))
     writeFileSync(join(own, 'pids.max'), String(MAX_TASKS))
-    // A thread that joins by itself does not wait until the kernel knows that its process begins no other meanwhile, which takes 10 to 20 ms;
-    // the shell that joins has one only. The second version takes no thread alone into such a group.
+    // A single thread joins without the 10 to 20 ms that the kernel needs to check for new threads of a process; the
+    // joining shell has one thread. Version 2 accepts no single thread in such a group.
     return { procs: ['tasks', 'cgroup.procs'].map((name) => join(own, name)).find((file) => existsSync(file))! }
   } catch {
     return {}
   }
 }
 
-/** Where groups of ours can be: below our own in the first version, beside it in the second, which keeps processes to the leaves. */
+/**
+ * Returns the parent of our groups: our own group in version 1, its parent in version 2, where only leaves hold
+ * processes.
+ */
 function findParentGroup(): string | undefined {
   const lines = readSystemFile('/proc/self/cgroup')
     .split('\n')
@@ -48,7 +51,7 @@ function findParentGroup(): string | undefined {
     : undefined
 }
 
-/** Groups of processes that were killed. One in which something runs cannot be removed. */
+/** Removes groups of processes that were killed. A group with a running process cannot be removed. */
 function removeDeadGroups(parent: string): void {
   for (const name of readdirSync(parent)) {
     const [, pid] = /^vtcode-(\d+)$/.exec(name) ?? []
@@ -60,6 +63,6 @@ function removeGroup(group: string): void {
   try {
     rmdirSync(group)
   } catch {
-    // The next of us does it.
+    // The next process removes it.
   }
 }

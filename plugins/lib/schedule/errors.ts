@@ -1,10 +1,11 @@
 import { VtError } from '../../../core/shapes/index.js'
 
-/** An error of the verb `schedule`, by its code. */
-export const scheduleProblem = (code: `VT_SCHED_${string}`, message: string, hint: string): VtError =>
+/** Creates an error of the command `schedule`. */
+export const createScheduleError = (code: `VT_SCHED_${string}`, message: string, hint: string): VtError =>
   new VtError({ code, message, hint, retryable: false })
 
-const example =
-  "Five fields: minute, hour, day of month, month, weekday, as in --cron '0 9 * * 1-5' for nine on workdays; or a nickname such as @daily."
-export const badExpression = (message: string, hint = example): VtError =>
-  scheduleProblem('VT_SCHED_BAD_EXPRESSION', message, hint)
+const EXPRESSION_HINT =
+  'Use five fields: minute, hour, day of month, month, weekday. ' +
+  "For example --cron '0 9 * * 1-5' runs at 9:00 on workdays. Or use a nickname such as @daily."
+export const createExpressionError = (message: string, hint = EXPRESSION_HINT): VtError =>
+  createScheduleError('VT_SCHED_BAD_EXPRESSION', message, hint)

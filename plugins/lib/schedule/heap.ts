@@ -1,7 +1,7 @@
-/** What is due when: the earliest is found at once, however many there are. */
+/** Priority queue of due times. */
 export class DueHeap {
   private readonly heap: { id: string; at: number; turn: number }[] = []
-  /** The entry of each id that counts; older ones are dropped when they come up. */
+  /** Valid entry of each id; older entries are dropped when they reach the top. */
   private readonly turns = new Map<string, number>()
   private turn = 0
 
@@ -10,33 +10,33 @@ export class DueHeap {
     if (at === undefined) return void this.turns.delete(id)
     this.turns.set(id, this.turn)
     this.heap.push({ id, at, turn: this.turn })
-    this.up(this.heap.length - 1)
-    if (this.heap.length > 64 && this.heap.length > 4 * this.turns.size) this.tidy()
+    this.siftUp(this.heap.length - 1)
+    if (this.heap.length > 64 && this.heap.length > 4 * this.turns.size) this.compact()
   }
 
-  /** When the earliest is due; `undefined` where nothing is. */
+  /** Returns the earliest due time; `undefined` if the queue is empty. */
   next(): number | undefined {
-    while (this.heap.length > 0 && this.turns.get(this.heap[0]!.id) !== this.heap[0]!.turn) this.drop()
+    while (this.heap.length > 0 && this.turns.get(this.heap[0]!.id) !== this.heap[0]!.turn) this.removeFirst()
     return this.heap[0]?.at
   }
 
-  /** Takes out what is due by then, the earliest first. */
+  /** Removes and yields every id that is due by a time, the earliest first. */
   *take(by: number): Generator<string> {
     for (let at = this.next(); at !== undefined && at <= by; at = this.next()) {
       const { id } = this.heap[0]!
-      this.drop()
+      this.removeFirst()
       this.turns.delete(id)
       yield id
     }
   }
 
-  private tidy(): void {
+  private compact(): void {
     const left = this.heap.filter(({ id, turn }) => this.turns.get(id) === turn)
     this.heap.length = 0
-    for (const one of left) this.up(this.heap.push(one) - 1)
+    for (const one of left) this.siftUp(this.heap.push(one) - 1)
   }
 
-  private up(from: number): void {
+  private siftUp(from: number): void {
     for (
       let at = from, above = (at - 1) >> 1;
       at > 0 && this.heap[at]!.at < this.heap[above]!.at;
@@ -45,7 +45,7 @@ export class DueHeap {
       this.swap(at, above)
   }
 
-  private drop(): void {
+  private removeFirst(): void {
     const last = this.heap.pop()!
     if (this.heap.length === 0) return
     this.heap[0] = last

@@ -1,34 +1,34 @@
 import { closeSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { definedOnly } from '../../../core/shapes/index.js'
+import { omitUndefined } from '../../../core/shapes/index.js'
 import { programFile, writeStateSync } from '../../../core/system/index.js'
-import { identityOf } from '../../../core/trust/index.js'
+import { readIdentity } from '../../../core/trust/index.js'
 import { runProgram } from '../process/index.js'
 import type { RunClaim } from './claims.js'
 import type { RunEnd } from './ledger.js'
 import type { ScheduledTask } from './types.js'
 
-/** The folder `.vtcode` of the user, and further variables that runs see. */
-export interface RunPlace {
+/** Folder `.vtcode` of the user, and further variables for runs. */
+export interface RunEnvironment {
   home: string
   env: Record<string, string>
 }
 
-const mostStderr = 1024 * 1024
+const MAX_STDERR_BYTES = 1024 * 1024
 
-/** Runs `vtcode exec` in the workspace. A success needs the exit code and the last event. */
+/** Runs `vtcode exec` in the workspace. A success needs exit code 0 and the last event. */
 export async function launchRun(
   task: ScheduledTask,
   { dir }: Pick<RunClaim, 'dir'>,
   signal: AbortSignal,
-  { home, env }: RunPlace,
+  { home, env }: RunEnvironment,
 ): Promise<RunEnd> {
   const answer = join(dir, 'last-message.txt')
   if (task.action.kind === 'reminder') {
     writeStateSync(answer, `${task.action.message}\n`)
     return { status: 'success' }
   }
-  const objection = workspaceFault(task)
+  const objection = findWorkspaceFault(task)
   if (objection !== undefined) return { status: 'failed', reason: objection }
   const { prompt, verify = [], max_budget_usd } = task.action
   const flags = [
@@ -49,9 +49,9 @@ export async function launchRun(
     prompt,
   ]
   const stderr = openSync(join(dir, 'stderr.txt'), 'w', 0o600)
-  let left = mostStderr
+  let remaining = MAX_STDERR_BYTES
   const keep = (chunk: Buffer): void => {
-    left -= writeSync(stderr, chunk, 0, Math.min(chunk.length, left))
+    remaining -= writeSync(stderr, chunk, 0, Math.min(chunk.length, remaining))
   }
   try {
     const ended = await runProgram(
@@ -60,9 +60,9 @@ export async function launchRun(
       () => {},
       keep,
     )
-    if (!ended) return { status: 'failed', reason: 'The program cannot be started.' }
+    if (!ended) return { status: 'failed', reason: 'The program did not start.' }
     if (ended.timed_out) return { status: 'timed_out', reason: `The run took more than ${task.timeout_secs} s.` }
-    return runOutcome(ended.exit_code, join(dir, 'events.jsonl'))
+    return readOutcome(ended.exit_code, join(dir, 'events.jsonl'))
   } catch (error) {
     return { status: 'failed', reason: (error as Error).message }
   } finally {
@@ -70,33 +70,33 @@ export async function launchRun(
   }
 }
 
-/** Why a run cannot be in the workspace that the schedule names. */
-function workspaceFault({ workspace, workspace_id }: ScheduledTask): string | undefined {
-  const hint = 'In the folder where it is to run: `vtcode schedule resume <id> --here`.'
+/** Returns an error if a run cannot use the workspace of its schedule. */
+function findWorkspaceFault({ workspace, workspace_id }: ScheduledTask): string | undefined {
+  const hint = 'Run `vtcode schedule resume <id> --here` in the new folder.'
   const stats = statSync(workspace, { throwIfNoEntry: false })
-  if (!stats?.isDirectory()) return `VT_SCHED_WORKSPACE: There is no folder ${workspace}. ${hint}`
+  if (!stats?.isDirectory()) return `VT_SCHED_WORKSPACE: Folder '${workspace}' not found. ${hint}`
   const user = process.getuid?.()
   if (user !== undefined && stats.uid !== user)
-    return `VT_SCHED_WORKSPACE: ${workspace} belongs to another user. ${hint}`
-  return identityOf(workspace) === workspace_id
+    return `VT_SCHED_WORKSPACE: Folder '${workspace}' belongs to another user. ${hint}`
+  return readIdentity(workspace) === workspace_id
     ? undefined
-    : `VT_SCHED_WORKSPACE: ${workspace} is another folder than it was when the schedule was created. ${hint}`
+    : `VT_SCHED_WORKSPACE: Folder '${workspace}' was replaced after the schedule was created. ${hint}`
 }
 
-/** Joins exit code and log: a success is one of both, and a log without the end of a run is none. */
-export function runOutcome(exit_code: number | undefined, log: string): RunEnd {
-  const subtype = lastSubtype(log)
-  const known = { ...definedOnly({ exit_code, subtype }) }
+/** Combines exit code and log. A success needs both; a log without the end of a run is incomplete. */
+export function readOutcome(exit_code: number | undefined, log: string): RunEnd {
+  const subtype = readLastSubtype(log)
+  const known = { ...omitUndefined({ exit_code, subtype }) }
   if (exit_code === 0 && subtype === 'success') return { status: 'success', ...known }
   const early =
     exit_code === 0
-      ? 'The log of its events has no end.'
-      : `The program ended with ${exit_code ?? 'a signal'} before its run did; stderr.txt says why.`
+      ? 'The event log is incomplete.'
+      : `The program ended with ${exit_code ?? 'a signal'} before the run was complete. Read stderr.txt.`
   if (subtype === undefined) return { status: 'failed', reason: early, ...known }
   return { status: 'failed', reason: `The run ended with ${subtype}.`, ...known }
 }
 
-function lastSubtype(log: string): string | undefined {
+function readLastSubtype(log: string): string | undefined {
   try {
     const text = readFileSync(log, 'utf8')
     if (!text.endsWith('\n')) return undefined

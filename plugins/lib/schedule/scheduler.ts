@@ -5,25 +5,25 @@ import { RunLedger, type RunEnd, type ScheduleClock } from './ledger.js'
 import type { TaskFault, TaskStore } from './store.js'
 import type { ScheduledTask, TaskState } from './types.js'
 
-/** Does a run and says how it ended. Contract: ends soon after `signal` aborted; does not reject. */
+/** Executes a run and returns its end. Contract: ends soon after `signal` aborts; does not reject. */
 export type RunTask = (task: ScheduledTask, claim: RunClaim, signal: AbortSignal) => Promise<RunEnd>
 export interface SchedulerOptions {
   store: TaskStore
   clock: ScheduleClock
   run: RunTask
-  /** How many runs there are at once. */
+  /** Number of parallel runs. */
   max_parallel: number
-  /** Called with each run that ended, and with what becomes of its schedule. */
-  ended?: (task: ScheduledTask, claim: RunClaim, end: RunEnd, paused: string | undefined) => void
+  /** Called with each run that ended, and with the reason if its schedule was paused. */
+  onEnd?: (task: ScheduledTask, claim: RunClaim, end: RunEnd, paused: string | undefined) => void
 }
 
-const heldAgain_ms = { usual: 30_000, cancelled: 1000 }
+const RETRY_MS = { usual: 30_000, cancelled: 1000 }
 
-/** Runs what is due, as somebody outside moves the clock: `tick` is called again no later than it says. */
+/** Runs due schedules. The owner calls `tick` again no later than the returned time. */
 export class Scheduler {
   readonly ledger: RunLedger
   private readonly heap = new DueHeap()
-  /** Schedules that have a place in the queue, so that nothing stands there twice. */
+  /** Queued schedules; each is queued once. */
   private readonly waiting = new Set<string>()
   private readonly running = new Map<RunClaim, AbortController>()
   private readonly gate: Semaphore
@@ -35,13 +35,13 @@ export class Scheduler {
     this.gate = new Semaphore(options.max_parallel)
   }
 
-  /** Reads every schedule once; returns the files that are none. */
+  /** Reads every schedule; returns the invalid files. */
   load(): TaskFault[] {
     const { store, clock } = this.options
     const { tasks, faults } = store.list()
     const now = clock.now()
-    for (const task of tasks) this.heap.set(task.id, dueAt(task, store.stateOf(task, now), now))
-    this.findDead()
+    for (const task of tasks) this.heap.set(task.id, findDueTime(task, store.loadState(task, now), now))
+    this.enqueueDead()
     return faults
   }
 
@@ -51,43 +51,43 @@ export class Scheduler {
     const now = clock.now()
     try {
       const task = store.read(id)
-      this.heap.set(id, task && dueAt(task, store.stateOf(task, now), now))
+      this.heap.set(id, task && findDueTime(task, store.loadState(task, now), now))
     } catch {
       this.heap.set(id, undefined)
     }
   }
 
-  /** Begins what is due; returns when the next is, in milliseconds of the clock. */
+  /** Begins due runs; returns the next due time in milliseconds of the clock. */
   tick(): number | undefined {
     const now = this.options.clock.now()
     if (!this.stopped) for (const id of this.heap.take(now)) this.enqueue(id, now)
     return this.heap.next()
   }
 
-  /** Looks for runs whose holder has died, and at what others ask of ours. */
-  look(): void {
-    this.findDead()
+  /** Finds runs of dead processes, and ends own runs that another process cancelled. */
+  checkRuns(): void {
+    this.enqueueDead()
     for (const [claim, cancel] of this.running) if (this.ledger.claims.isCancelled(claim)) cancel.abort('overlap')
   }
 
-  /** Says that our runs go on. */
+  /** Renews the claims of own runs. */
   beat(): void {
     for (const claim of this.running.keys()) this.ledger.claims.beat(claim)
   }
 
-  get busy(): boolean {
+  get isBusy(): boolean {
     return this.waiting.size > 0 || this.running.size > 0
   }
 
-  /** Begins nothing more and ends what runs, as interrupted. */
+  /** Begins no further run and ends active ones as interrupted. */
   async stop(): Promise<void> {
     this.stopped = true
     for (const cancel of this.running.values()) cancel.abort('stop')
     await Promise.all(this.serving)
   }
 
-  private findDead(): void {
-    for (const claim of this.ledger.claims.all())
+  private enqueueDead(): void {
+    for (const claim of this.ledger.claims.list())
       if (!this.running.has(claim) && this.ledger.claims.isDead(claim))
         this.heap.set(claim.task, this.options.clock.now())
   }
@@ -95,7 +95,7 @@ export class Scheduler {
   private enqueue(id: string, noticed: number): void {
     if (this.waiting.has(id)) return
     this.waiting.add(id)
-    // What a schedule cannot write is read again when it is next due.
+    // A schedule that cannot be written is read again when it is next due.
     const served = this.serve(id, noticed)
       .catch(() => {})
       .finally(() => this.serving.delete(served))
@@ -115,7 +115,7 @@ export class Scheduler {
     this.waiting.delete(id)
     if (this.stopped) return
     const begun = await this.ledger.begin(id, noticed)
-    if (begun.kind === 'held') return this.heap.set(id, this.options.clock.now() + this.heldFor(id))
+    if (begun.kind === 'held') return this.heap.set(id, this.options.clock.now() + this.cancelRequested(id))
     this.reload(id)
     if (begun.kind === 'nothing') return
     const { task, claim } = begun
@@ -123,36 +123,36 @@ export class Scheduler {
     this.running.set(claim, cancel)
     if (this.stopped) cancel.abort('stop')
     try {
-      const end = reasoned(await this.options.run(task, claim, cancel.signal), cancel.signal)
+      const end = applyAbortReason(await this.options.run(task, claim, cancel.signal), cancel.signal)
       const paused = await this.ledger.end(claim, end)
-      this.options.ended?.(task, claim, end, paused)
+      this.options.onEnd?.(task, claim, end, paused)
     } finally {
       this.running.delete(claim)
       this.reload(id)
     }
   }
 
-  /** What this process was asked to end is ended at once. */
-  private heldFor(id: string): number {
+  /** Ends own runs that were cancelled. Returns after how many milliseconds to try again. */
+  private cancelRequested(id: string): number {
     let cancelled = false
-    for (const claim of this.ledger.claims.of(id)) {
+    for (const claim of this.ledger.claims.listByTask(id)) {
       if (!this.ledger.claims.isCancelled(claim)) continue
       cancelled = true
       for (const [ours, cancel] of this.running) if (ours.run === claim.run) cancel.abort('overlap')
     }
-    return cancelled ? heldAgain_ms.cancelled : heldAgain_ms.usual
+    return cancelled ? RETRY_MS.cancelled : RETRY_MS.usual
   }
 }
 
-/** Who ended a run decides what it is. */
-const reasoned = (end: RunEnd, signal: AbortSignal): RunEnd => {
+/** Sets the status of an aborted run by the reason of the abort. */
+const applyAbortReason = (end: RunEnd, signal: AbortSignal): RunEnd => {
   if (!signal.aborted || end.status === 'success') return end
   return signal.reason === 'overlap'
-    ? { ...end, status: 'cancelled', reason: 'A later run took its place.' }
-    : { ...end, status: 'interrupted', reason: 'Whoever ran it was ended.' }
+    ? { ...end, status: 'cancelled', reason: 'A later run replaced it.' }
+    : { ...end, status: 'interrupted', reason: 'Its process ended.' }
 }
 
-function dueAt(task: ScheduledTask, state: TaskState, now: number): number | undefined {
+function findDueTime(task: ScheduledTask, state: TaskState, now: number): number | undefined {
   if (!task.enabled) return undefined
   return state.owed.length > 0 ? now : state.next_run_at === null ? undefined : Date.parse(state.next_run_at)
 }

@@ -1,14 +1,14 @@
 import { statSync, watch, type FSWatcher } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder } from '../../../core/system/index.js'
-import { heartbeat } from './claims.js'
+import { HEARTBEAT } from './claims.js'
 import type { Scheduler } from './scheduler.js'
 import type { TaskFault, TaskStore } from './store.js'
 
-/** The clock may be set at any time: due times are compared with it at least this often. */
-const longest_ms = 30_000
+/** The clock may be set at any time, so due times are checked at least this often. */
+const MAX_WAIT_MS = 30_000
 
-/** Serves schedules until the signal aborts, or with `once` until nothing is due. Waits for its runs. */
+/** Serves schedules until the signal aborts; with `once` until no run is due. Waits for active runs. */
 export async function serveSchedules(
   scheduler: Scheduler,
   store: TaskStore,
@@ -16,35 +16,35 @@ export async function serveSchedules(
 ): Promise<void> {
   makeFolder(store.tasks, 0o700)
   let wake = (): void => {}
-  let scanned = changedAt(store)
-  const changed = (id: string): void => {
+  let scanned = readChangeTime(store)
+  const reloadTask = (id: string): void => {
     scheduler.reload(id)
     wake()
   }
   const watchers = [
-    watching(store.tasks, (name) => name.endsWith('.json') && changed(name.slice(0, -5))),
-    watching(join(store.state, 'claims'), (name) => name.endsWith('.cancel') && scheduler.look()),
+    watchFolder(store.tasks, (name) => name.endsWith('.json') && reloadTask(name.slice(0, -5))),
+    watchFolder(join(store.state, 'claims'), (name) => name.endsWith('.cancel') && scheduler.checkRuns()),
   ]
-  const beats = setInterval(() => scheduler.beat(), heartbeat.every_ms)
+  const beats = setInterval(() => scheduler.beat(), HEARTBEAT.every_ms)
   const stop = (): void => wake()
   signal.addEventListener('abort', stop, { once: true })
   scheduler.load().forEach(fault)
   try {
     while (!signal.aborted) {
       const next = scheduler.tick() ?? Number.POSITIVE_INFINITY
-      if (once && !scheduler.busy && next > Date.now()) return
-      const wait = once ? 50 : Math.min(longest_ms, Math.max(0, next - Date.now()))
-      const { promise, resolve } = awaited()
+      if (once && !scheduler.isBusy && next > Date.now()) return
+      const wait = once ? 50 : Math.min(MAX_WAIT_MS, Math.max(0, next - Date.now()))
+      const { promise, resolve } = createDeferred()
       const timer = setTimeout(resolve, wait)
       wake = resolve
       if (signal.aborted) resolve()
       await promise
       clearTimeout(timer)
-      if (wait < longest_ms && !once) continue
-      scheduler.look()
-      // Where the system tells of no changes, the folder does.
-      if (watchers.includes(undefined) && changedAt(store) !== scanned) {
-        scanned = changedAt(store)
+      if (wait < MAX_WAIT_MS && !once) continue
+      scheduler.checkRuns()
+      // Without change events of the system, the time of the folder shows a change.
+      if (watchers.includes(undefined) && readChangeTime(store) !== scanned) {
+        scanned = readChangeTime(store)
         scheduler.load().forEach(fault)
       }
     }
@@ -56,16 +56,16 @@ export async function serveSchedules(
   }
 }
 
-function awaited(): { promise: Promise<void>; resolve: () => void } {
+function createDeferred(): { promise: Promise<void>; resolve: () => void } {
   let resolve = (): void => {}
   const promise = new Promise<void>((done) => (resolve = done))
   return { promise, resolve }
 }
 
-const changedAt = ({ tasks }: TaskStore): number => statSync(tasks, { throwIfNoEntry: false })?.mtimeMs ?? 0
+const readChangeTime = ({ tasks }: TaskStore): number => statSync(tasks, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
-/** Tells of files that change in a folder; `undefined` where the system cannot. */
-function watching(folder: string, changed: (name: string) => void): FSWatcher | undefined {
+/** Reports files that change in a folder; `undefined` if the system does not support it. */
+function watchFolder(folder: string, changed: (name: string) => void): FSWatcher | undefined {
   try {
     const watcher = watch(folder, (_, name) => void (name !== null && changed(name)))
     watcher.on('error', () => watcher.close())

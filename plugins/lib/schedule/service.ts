@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 
-/** How the service is started. */
+/** Command that starts the service. */
 export interface ServiceCommand {
   node: string
   program: string
-  /** The user's `.vtcode` folder. */
+  /** `.vtcode` folder of the user. */
   home: string
 }
-/** The file of a service for the user's own session, and what a person runs to switch it on and off. */
+/** Unit file of the user's session, with commands to enable and disable it. */
 export interface ServiceFile {
   file: string
   text: string
@@ -15,11 +15,11 @@ export interface ServiceFile {
   disable: string[]
 }
 
-const mark = 'Written by vtcode schedule install-service'
-/** Whether a file is one of ours. */
-export const isServiceText = (text: string): boolean => text.includes(mark)
+const MARK = 'Written by vtcode schedule install-service'
+/** Checks whether this program wrote a service file. */
+export const isServiceText = (text: string): boolean => text.includes(MARK)
 
-const wordsOf = ({ node, program, home }: ServiceCommand): string[] => [
+const createServiceArgv = ({ node, program, home }: ServiceCommand): string[] => [
   node,
   program,
   '--workspace',
@@ -28,18 +28,18 @@ const wordsOf = ({ node, program, home }: ServiceCommand): string[] => [
   'serve',
 ]
 
-/** A word of a unit of systemd: quoted, and without specifiers and variables. */
-const unitWord = (word: string): string =>
+/** Quotes a word of a systemd unit and escapes specifiers and variables. */
+const quoteUnitWord = (word: string): string =>
   `"${word.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`
 
-export function systemdUnit(command: ServiceCommand, configFolder: string): ServiceFile {
+export function createSystemdUnit(command: ServiceCommand, configFolder: string): ServiceFile {
   const name = 'vtcode-scheduler.service'
   const sections = {
     unit: ['Description=Schedules of vtcode'],
     service: [
       'Type=exec',
-      `ExecStart=${wordsOf(command).map(unitWord).join(' ')}`,
-      `Environment=${unitWord(`VTCODE_HOME=${command.home}`).replaceAll('$$', '$')}`,
+      `ExecStart=${createServiceArgv(command).map(quoteUnitWord).join(' ')}`,
+      `Environment=${quoteUnitWord(`VTCODE_HOME=${command.home}`).replaceAll('$$', '$')}`,
       'Restart=on-failure',
       'NoNewPrivileges=yes',
     ],
@@ -48,7 +48,7 @@ export function systemdUnit(command: ServiceCommand, configFolder: string): Serv
   const parts = Object.entries(sections).map(
     ([title, lines]) => `[${title[0]!.toUpperCase()}${title.slice(1)}]\n${lines.join('\n')}\n`,
   )
-  const text = `# ${mark}.\n${parts.join('\n')}`
+  const text = `# ${MARK}.\n${parts.join('\n')}`
   return {
     file: join(configFolder, 'systemd', 'user', name),
     text,
@@ -57,23 +57,24 @@ export function systemdUnit(command: ServiceCommand, configFolder: string): Serv
   }
 }
 
-const xml = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+const escapeXml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
-export function launchAgent(command: ServiceCommand, userFolder: string): ServiceFile {
+export function createLaunchAgent(command: ServiceCommand, userFolder: string): ServiceFile {
   const file = join(userFolder, 'Library', 'LaunchAgents', 'dev.vtcode.scheduler.plist')
   const text = `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-<!-- ${mark}. -->
+<!-- ${MARK}. -->
 <plist version="1.0">
 <dict>
   <key>Label</key><string>dev.vtcode.scheduler</string>
   <key>ProgramArguments</key>
   <array>
-${wordsOf(command)
-  .map((word) => `    <string>${xml(word)}</string>\n`)
+${createServiceArgv(command)
+  .map((word) => `    <string>${escapeXml(word)}</string>\n`)
   .join('')}  </array>
   <key>EnvironmentVariables</key>
-  <dict><key>VTCODE_HOME</key><string>${xml(command.home)}</string></dict>
+  <dict><key>VTCODE_HOME</key><string>${escapeXml(command.home)}</string></dict>
   <key>RunAtLoad</key><true/>
   <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>
 </dict>

@@ -1,35 +1,35 @@
 import type { Mode } from '../../../core/shapes/index.js'
 
-/** When something is due. Instants are ISO 8601 in UTC with milliseconds. */
+/** Timing of a schedule. Instants are ISO 8601 in UTC with milliseconds. */
 export type Timing =
   /** Five fields or a nickname, read in the time zone `tz` (IANA). */
   | { type: 'cron5'; expression: string; tz: string }
-  /** Each so many seconds after the anchor, at least 60. */
+  /** Interval of at least 60 seconds, counted from the anchor. */
   | { type: 'fixed_interval'; seconds: number; anchor: string }
   | { type: 'one_shot'; at: string }
 export type ScheduledAction =
   | { kind: 'prompt'; prompt: string; verify?: string[]; max_budget_usd?: number }
   | { kind: 'reminder'; message: string }
-/** What becomes of a due time while an earlier run goes on. */
-export const overlaps = ['skip', 'queue', 'cancel_previous', 'allow'] as const
-/** What becomes of due times that nobody served. */
-export const catchUps = ['one', 'none', 'all'] as const
+/** Rules for a due time while an earlier run is active. */
+export const OVERLAPS = ['skip', 'queue', 'cancel_previous', 'allow'] as const
+/** Rules for missed due times. */
+export const CATCH_UPS = ['one', 'none', 'all'] as const
 
-/** A file below `scheduled_tasks/tasks/`: `manifests/schema/schedule_task.1.json`. */
+/** File below `scheduled_tasks/tasks/`, see `manifests/schema/schedule_task.1.json`. */
 export interface ScheduledTask {
   v: 1
   /** 8 hexadecimal digits. */
   id: string
   name: string
   workspace: string
-  /** Which folder that was: its real path, device and number. */
+  /** Identity of the folder: real path, device and number. */
   workspace_id: string
   created_at: string
   enabled: boolean
   schedule: Timing
   action: ScheduledAction
-  overlap: (typeof overlaps)[number]
-  catch_up: (typeof catchUps)[number]
+  overlap: (typeof OVERLAPS)[number]
+  catch_up: (typeof CATCH_UPS)[number]
   catch_up_window_secs: number
   timeout_secs: number
   jitter: boolean
@@ -39,23 +39,30 @@ export interface ScheduledTask {
 }
 
 export type RunStatus = 'running' | 'success' | 'failed' | 'timed_out' | 'cancelled' | 'interrupted'
-/** A base time that is to be run as soon as it may: a retry, what waits for an earlier run, what is caught up on. */
-export interface OwedRun {
+/** Base time that runs as soon as possible: a retry, a queued run, or a missed run. */
+export interface PendingRun {
   base: string
   attempt: 1 | 2
 }
-/** What is known of a schedule beside its file. Instants as there; `null`: there is none any more. */
+/** State of a schedule, saved in a file of its own. Instants as above; `null`: no further time. */
 export interface TaskState {
   v: 1
-  /** The next time that the expression names, and that with its jitter. */
+  /** Next time of the expression, and that time with its jitter. */
   next_base_run_at: string | null
   next_run_at: string | null
-  owed: OwedRun[]
+  /** Pending runs. State files and JSON results use this key. */
+  owed: PendingRun[]
   last_run_at?: string
   run_count: number
   consecutive_failures: number
   last_status?: RunStatus
   last_run_dir?: string
-  /** Why it was paused by itself. */
+  /** Reason why the program paused the schedule. */
   paused?: string
 }
+
+/** Returns a state with other pending runs. */
+export const withPending = (state: Omit<TaskState, 'owed'>, pending: PendingRun[]): TaskState => ({
+  ...state,
+  owed: pending,
+})

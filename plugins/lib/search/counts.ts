@@ -6,14 +6,14 @@ export interface Counts {
   files: { file: string; count: number }[]
   /** Files that were looked into. */
   searched: number
-  /** How much of them was read. */
+  /** Bytes read of those files. */
   bytes: number
 }
 
-/** `name NUL count` pairs, and behind them statistics, which are missing where the run was ended. */
+/** Parses `name NUL count` pairs and the statistics after them, which are missing where the run was stopped. */
 export function parseCounts(output: Buffer, nameOf: NameReader): Counts {
   const files: Counts['files'] = []
-  // All names at once where each is the text that it reads as; else one character is one byte.
+  // UTF-8 names without escapes are decoded together; otherwise one character is one byte.
   const plain = isUtf8(output) && !output.includes('\\x')
   const text = output.toString(plain ? 'utf8' : 'latin1')
   let start = 0
@@ -30,7 +30,7 @@ export function parseCounts(output: Buffer, nameOf: NameReader): Counts {
   return { files, searched: Number(searched), bytes: Number(bytes) }
 }
 
-/** From a name as ripgrep tells it to one that reads in an answer. */
+/** Converts a name as ripgrep prints it to a workspace path. */
 export type NameReader = (name: string | Buffer) => string
 
 export function createNameReader(target: Handle): NameReader {

@@ -8,7 +8,8 @@ import { MAX_SEARCHED_BYTES } from './ripgrep.js'
 import type { MatchPosition } from './ripgrep_events.js'
 import type { CountedFile } from './first_matches.js'
 import { SEARCH_TIMEOUT_SECONDS, canSpanLines, type Pattern } from './pattern.js'
-import { PatternProblem, type SearchCounts, type SearchQuery } from './search.js'
+import { PatternProblem } from './pattern_problem.js'
+import type { SearchCounts, SearchQuery } from './search.js'
 import { isBinaryText, openTextSource, type TextSource } from './text_source.js'
 
 /** Counts the matches of a query. Throws PatternProblem, VT_PATH_*, VT_SEARCH_ENGINE_MISSING. */
@@ -58,7 +59,7 @@ export async function searchInProcess(context: Context, query: SearchQuery): Pro
   }
 }
 
-/** The wanted places of open files. */
+/** Finds the wanted matches of open files. */
 export async function findPositionsInProcess(
   context: Context,
   pattern: Pattern,
@@ -81,7 +82,7 @@ const takeFirst = <T>(items: Iterable<T>): T | undefined => {
 
 const readText = async (source: TextSource): Promise<string> => (await source.read(0, source.bytes)).toString()
 
-/** All places in a text, one by one. */
+/** Finds all matches of a text, one by one. */
 type Matcher = (text: string) => Generator<MatchPosition>
 
 async function createMatcher(pattern: Pattern): Promise<Matcher> {

@@ -5,11 +5,14 @@ import type { EntryKind, EntryStat, FileOpener, Handle } from '../../../core/wor
 import { toBaseName, nextCall, toParentPath } from '../base/index.js'
 
 export interface ListedEntry extends Pick<EntryStat, 'kind' | 'bytes' | 'mtime_ms' | 'mtime_ns' | 'dev' | 'ino'> {
-  /** Where a link points, as it is written. */
+  /** Target of a link, unresolved. */
   target?: string
 }
 
-/** Looks at each path without following a link in its last segment; what is not there, or no longer inside, is missing from the map. */
+/**
+ * Returns the stat of each path without following a link in its last segment. Missing paths and paths outside the
+ * workspace are left out.
+ */
 export async function statEntries(context: Context, paths: Iterable<string>): Promise<Map<string, ListedEntry>> {
   const byParent = new Map<string, string[]>()
   for (const path of paths) {
@@ -20,7 +23,7 @@ export async function statEntries(context: Context, paths: Iterable<string>): Pr
   }
   const found = new Map<string, ListedEntry>()
   for (const [parent, siblings] of byParent) {
-    // One walk for the directory; held open, its own entries can be looked at without another.
+    // The directory is opened once for all of its entries.
     const directory = await context.workspace.openDirectory(parent).catch(() => undefined)
     if (!directory) continue
     await using held = directory
@@ -34,7 +37,7 @@ export async function statEntries(context: Context, paths: Iterable<string>): Pr
   return found
 }
 
-/** Opens what a search begins at. Throws VT_PATH_*; where nothing is, `next` shows the nearest directory. */
+/** Opens the file or directory of a search. Throws VT_PATH_*; for a missing path `next` lists the nearest directory. */
 export async function openToSearch({ workspace }: Context, path: string): Promise<Handle> {
   try {
     return await workspace.open(path)
@@ -47,7 +50,7 @@ export async function openToSearch({ workspace }: Context, path: string): Promis
   }
 }
 
-/** Opens a file that a walk found. What has gone or leads out since then is passed over; what stands there and cannot be read is put to `unread`. */
+/** Opens a file that a walk found. Skips a file that vanished or now leads out; adds an unreadable file to `unread`. */
 export async function openIfReadable(
   files: Pick<FileOpener, 'openFile'>,
   path: string,
@@ -62,13 +65,16 @@ export async function openIfReadable(
   }
 }
 
-/** Those paths at which something stands: a name that a program came by outside the workspace is not told. */
+/** Returns the paths that exist in the workspace, so that no name from outside reaches an answer. */
 export async function filterExisting(context: Context, paths: string[]): Promise<string[]> {
   const found = await statEntries(context, paths)
   return paths.filter((path) => found.has(path))
 }
 
-/** What a program says about files below `base`, as `PATH: REASON`, where it may be told. */
+/**
+ * Formats the complaints of a program about files below `base` as `PATH: REASON`. Drops those about files outside the
+ * workspace.
+ */
 export async function formatComplaints(context: Context, base: string, complaints: string[]): Promise<string[]> {
   const parsed = complaints.map((text) => {
     const [, path, reason] = /^(?:\.\/)?(.+?): (.*\(os error \d+\).*|PCRE2: .*)$/.exec(text) ?? []
@@ -81,7 +87,7 @@ export async function formatComplaints(context: Context, base: string, complaint
   return parsed.flatMap(({ path, text }) => (path === undefined ? [text] : found.has(path) ? [`${path}: ${text}`] : []))
 }
 
-/** For what is no longer there, or not to be seen: nothing. */
+/** Returns `undefined` for a file that is missing or hidden; throws any other error. */
 export function ignoreMissing(error: unknown): undefined {
   if (error instanceof VtError) return undefined
   throw error

@@ -19,12 +19,12 @@ export async function listFiles(context: Context, directory: Handle, discovery: 
 
 /** Returns the files below a directory in no order. */
 export async function listUnsortedFiles(context: Context, directory: Handle, discovery: WalkOptions): Promise<Listing> {
-  const { entries, incomplete, complaints } = await listEntries(context, directory, discovery)
+  const { entries, incomplete, complaints } = await walkEntries(context, directory, discovery)
   return { files: entries.flatMap(({ path, kind }) => (kind === 'file' ? [path] : [])), incomplete, complaints }
 }
 
 /** Returns everything below a directory. Throws VT_INPUT_INVALID for a text that is no glob. */
-export async function listEntries(context: Context, directory: Handle, discovery: WalkOptions): Promise<Entries> {
+export async function walkEntries(context: Context, directory: Handle, discovery: WalkOptions): Promise<Entries> {
   for (const glob of discovery.globs ?? []) {
     const fault = findGlobFault(glob)
     if (fault === undefined) continue
@@ -33,7 +33,7 @@ export async function listEntries(context: Context, directory: Handle, discovery
   return new Walk(context, directory, discovery).start()
 }
 
-/** Whether a path below an open directory may be shown, under the name it was reached by and under its own. */
+/** Returns whether a path below an open directory is visible, under the given name and under the resolved one. */
 export function isVisible({ workspace }: Pick<Context, 'workspace'>, directory: Handle, path: string): boolean {
   if (!workspace.isVisible(path)) return false
   if (directory.path === directory.resolved) return true

@@ -5,19 +5,19 @@ export interface CountedFile {
   file: string
   /** Matching lines; matches, where one may span several lines. */
   count: number
-  /** Where they are, if that was asked for and they are few. As the engine told of the name: believe it when the opened file holds them. */
+  /** Positions of the matches, if requested and few. Unverified: compare them with the opened file. */
   places?: ReadPositions[] | undefined
 }
 
-/** More matches than this are not noted with their places. */
+/** Positions are kept for at most this many matches. */
 const MAX_NOTED = 20_000
 
-/** Files with matches as they come, in no order, and of those that are the first in path order where their matches are. */
+/** Collects files with matches in any order, and the positions of matches for the first files in path order. */
 export class FirstMatches {
   readonly files: CountedFile[] = []
   private noted: CountedFile[] = []
   private remaining: number
-  /** No file behind this one is among the first. */
+  /** Last of the first files in path order. */
   private last: string | undefined
 
   constructor(private readonly wanted: number) {
@@ -37,7 +37,7 @@ export class FirstMatches {
     if (this.remaining < 0) this.dropLaterPlaces()
   }
 
-  /** Lets go of the places in files behind those that hold what is wanted. */
+  /** Drops the positions of files after those that hold the wanted matches. */
   private dropLaterPlaces(): void {
     this.noted.sort((a, b) => comparePaths(a.file, b.file))
     let matches = 0

@@ -7,9 +7,9 @@ export {
   formatComplaints,
   type ListedEntry,
 } from './entries.js'
-export { listEntries, listFiles, listUnsortedFiles, type Listing } from './enumerate.js'
-export { createGrep } from './grep.js'
-export { findMatchPositions } from './match_positions.js'
+export { walkEntries, listFiles, listUnsortedFiles, type Listing } from './enumerate.js'
+export { type CountedFile } from './first_matches.js'
+export { findMatchPositions, isMatchUnchanged, type WantedMatches } from './match_positions.js'
 export {
   MAX_PARSED_BYTES,
   MAX_SEARCHED_BYTES,
@@ -21,6 +21,16 @@ export {
   withWalk,
   type WalkOptions,
 } from './ripgrep.js'
-export { SEARCH_TIMEOUT_SECONDS } from './pattern.js'
-export { toPatternRefusal, countMatches } from './search.js'
-export { isBinaryText, readLinesAfter, readLinesBefore, openTextSource, type TextSource } from './text_source.js'
+export { SEARCH_TIMEOUT_SECONDS, canSpanLines, type Pattern } from './pattern.js'
+export { type MatchPosition } from './ripgrep_events.js'
+export { toPatternRefusal } from './pattern_problem.js'
+export { countMatches, type SearchCounts, type SearchQuery } from './search.js'
+export {
+  chomp,
+  countCodePointsBetween,
+  isBinaryText,
+  readNextLines,
+  readPreviousLines,
+  openTextSource,
+  type TextSource,
+} from './text_source.js'

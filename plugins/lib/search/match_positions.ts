@@ -1,35 +1,35 @@
 import type { Context } from '../../../core/contract/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
 import { createSlotError } from '../base/index.js'
-import { lines } from '../process/index.js'
+import { createLineReader } from '../process/index.js'
 import { runRipgrep } from './ripgrep.js'
 import { createEventReader, type MatchPosition } from './ripgrep_events.js'
 import { toRipgrepFlags, canSpanLines, type Pattern } from './pattern.js'
 import type { TextSource } from './text_source.js'
 
-/** A file that was opened, and which of its places are wanted. */
+/** An open file and the range of its matches that is wanted. */
 export interface WantedMatches {
   handle: Handle
   source: TextSource
-  /** How many matches the search counted in it. */
+  /** Matches that the search counted in the file. */
   count: number
-  /** Places left out at the start, and how many are wanted behind them. */
+  /** Matches to skip, then the number of matches wanted. */
   skip: number
   limit: number
 }
 
 const TIMEOUT_SECONDS = 20
-/** In more than this the engine counts lines faster than we do, its start included. */
+/** For larger input the engine is faster than this process, its start included. */
 const MAX_SCAN_BYTES = 1_048_576
-/** In a larger file the engine may take longer to write a line than we to find it. */
+/** In a larger file the engine may need longer to print a line than this process to find it. */
 const HUGE_FILE_BYTES = 67_108_864
 const MAX_SUBMATCHES = 100
-/** The bytes of all matches of one line that are kept as text. */
+/** Bytes of text kept of all matches of one line. */
 const MAX_TEXT_BYTES = 131_072
-/** What the engine may take for the matches of one line of a huge file. */
+/** Memory limit of the engine for the matches of one line of a huge file. */
 const BURDEN = { read: Infinity, resident: 268_435_456 }
 
-/** The wanted places of each file. `undefined` when ripgrep cannot be started. */
+/** Finds the wanted matches of each file. Returns `undefined` when ripgrep cannot be started. */
 export async function findMatchPositions(
   context: Context,
   pattern: Pattern,
@@ -59,7 +59,7 @@ export async function findMatchPositions(
   return files.map((file) => found.get(file)!)
 }
 
-/** Asks for the matches alone where the engine wrote too few: a line with all its matches may be too long to keep. */
+/** Asks for the matches without their lines where the engine printed too few: a line may be too long to keep. */
 async function findMoreMatches(context: Context, pattern: Pattern, file: WantedMatches, places: MatchPosition[]) {
   if (places.length >= file.limit || canSpanLines(pattern)) return places
   const alone = await findBareMatches(context, pattern, file)
@@ -67,12 +67,12 @@ async function findMoreMatches(context: Context, pattern: Pattern, file: WantedM
   return alone && alone.length > places.length ? alone : places
 }
 
-/** The pattern as plain text: then no program has to be started for one file. */
+/** Returns the pattern as plain text, which this process finds without starting a program. */
 function toPlainText({ patterns, literal, case_sensitive }: Pattern): PlainText | undefined {
   const [text = '', ...others] = patterns
   if (others.length > 0 || text.includes('\n') || (!literal && /[\\^$.|?*+()[\]{}]/.test(text))) return undefined
   const fold = !(case_sensitive ?? text !== text.toLowerCase())
-  // Beyond ASCII the engine folds more letters than we do: then the counts have to agree.
+  // Beyond ASCII the engine folds more letters than this process does, so the counts must agree.
   return fold
     ? { text: text.toLowerCase(), fold, exact: /^[^ks\u0080-\uffff]*$/i.test(text) }
     : { text, fold, exact: true }
@@ -80,15 +80,15 @@ function toPlainText({ patterns, literal, case_sensitive }: Pattern): PlainText 
 
 interface PlainText {
   text: string
-  /** Whether ASCII letters match in either case. */
+  /** ASCII letters match in either case. */
   fold: boolean
-  /** Whether this finds what the engine finds, whatever the file holds. */
+  /** Finds the same matches as the engine in any file. */
   exact: boolean
 }
 
 const STEP_BYTES = 4_194_304
 
-/** The lines that hold a text, counted; the wanted ones as places. An exact search ends with the last of them. */
+/** Counts the lines that hold a text and returns the wanted ones. An exact search stops after the last wanted line. */
 async function findOccurrences(
   context: Context,
   { text, fold, exact }: PlainText,
@@ -132,7 +132,7 @@ async function findOccurrences(
         })
         continue
       }
-      // The rest of the line has nothing to tell.
+      // More matches of this line are not kept.
       from = bytes.indexOf(10, hit)
       if (from < 0) break
     }
@@ -142,7 +142,7 @@ async function findOccurrences(
   return { places, count }
 }
 
-/** ASCII letters in lower case. */
+/** Returns a copy with ASCII letters in lower case. */
 function toLowerAscii(bytes: Buffer): Buffer {
   const copy = Buffer.from(bytes)
   for (let at = 0; at < copy.length; at++) {
@@ -152,7 +152,7 @@ function toLowerAscii(bytes: Buffer): Buffer {
   return copy
 }
 
-/** The places as ripgrep tells them, read as it comes. */
+/** Finds the matches by ripgrep, reading its output as a stream. */
 async function findByRipgrep(
   context: Context,
   pattern: Pattern,
@@ -173,7 +173,7 @@ async function findByRipgrep(
     },
   })
   const refs = files.map(({ handle }) => handle.ref)
-  // Where a match is a line, nothing behind the last one wanted needs to be looked at.
+  // If each match is one line, the search can stop after the last wanted one.
   const enough = several ? [] : ['--max-count', String(Math.max(...files.map(({ skip, limit }) => skip + limit)))]
   const asked = await runRipgrep(
     'named files',
@@ -185,7 +185,7 @@ async function findByRipgrep(
   return asked && files.map(({ handle }) => byRef.get(handle.ref)!.places)
 }
 
-/** The matches in a huge file without their lines; `too many` where the engine cannot note them. */
+/** Finds the matches in a huge file without their lines. Returns `too many` where the engine exceeds its memory. */
 async function findBareMatches(
   context: Context,
   pattern: Pattern,
@@ -194,7 +194,7 @@ async function findBareMatches(
   const places: MatchPosition[] = []
   const most = skip + limit
   let room = MAX_TEXT_BYTES
-  const rows = lines((row) => {
+  const rows = createLineReader((row) => {
     const [head = '', line_number, column, offset] = /^(\d+):(\d+):(\d+):/.exec(row.toString('latin1', 0, 64)) ?? []
     const [line, start] = [Number(line_number), Number(column) - 1]
     if (places.at(-1)?.line_number !== line) {
@@ -202,13 +202,13 @@ async function findBareMatches(
       room = MAX_TEXT_BYTES
     }
     const { submatches } = places.at(-1)!
-    // Told alone, a match ends as lines may: with CR and LF.
+    // A match printed without its line ends with CR where the line does.
     const match = row.subarray(head.length, row.at(-1) === 13 ? -1 : undefined)
     if (submatches.length < MAX_SUBMATCHES) {
       submatches.push({ start, end: start + match.length, text: match.toString('utf8', 0, room) })
       room -= Math.min(room, match.length)
     }
-    // The rest of the last line has nothing to tell.
+    // More matches of the last line are not kept.
     return places.length === most && submatches.length === MAX_SUBMATCHES ? false : undefined
   })
   const how = [
@@ -223,25 +223,25 @@ async function findBareMatches(
   const asked = await runRipgrep(
     'named files',
     [...how, ...toRipgrepFlags(pattern), '--', handle.ref],
-    { signal: context.signal, seconds: TIMEOUT_SECONDS, burden: BURDEN },
+    { signal: context.signal, seconds: TIMEOUT_SECONDS, maxUsage: BURDEN },
     rows.take,
   )
   if (asked?.timed_out) throw tooSlow()
-  if (asked?.overburdened) return 'too many'
+  if (asked?.overLimit) return 'too many'
   return asked && places.slice(skip)
 }
 
 const tooMany = (path: string) =>
-  createSlotError('VT_INPUT_TOO_LARGE', `A line of '${path}' has more matches than can be noted.`, {
-    hint: 'Look for less: a pattern that matches fewer times in a line.',
+  createSlotError('VT_INPUT_TOO_LARGE', `A line of '${path}' has more matches than fit in memory.`, {
+    hint: 'Use a pattern that matches fewer times in a line.',
   })
 const tooSlow = () =>
   createSlotError('VT_SEARCH_TIMEOUT', `Not all matches could be shown within ${TIMEOUT_SECONDS} s.`, {
     retryable: true,
   })
 
-/** Whether an open file still has these bytes where the match is shown. */
-export async function hasMatch(source: TextSource, { offset, submatches }: MatchPosition): Promise<boolean> {
+/** Returns whether an open file still holds these bytes at the position of the match. */
+export async function isMatchUnchanged(source: TextSource, { offset, submatches }: MatchPosition): Promise<boolean> {
   if (offset > 0 && (await source.read(offset - 1, 1))[0] !== 10) return false
   for (const { start, end, text } of submatches) {
     if ((await source.read(offset + start, end - start)).toString() !== text) return false

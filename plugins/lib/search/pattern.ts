@@ -5,10 +5,9 @@ export interface Pattern {
   case_sensitive?: boolean
 }
 
-/** How long a search may take. */
 export const SEARCH_TIMEOUT_SECONDS = 30
 
-/** How ripgrep is told what to look for. */
+/** Returns the flags of ripgrep for a pattern. */
 export function toRipgrepFlags({ patterns, literal, case_sensitive }: Pattern): string[] {
   const flags = [
     '--crlf',
@@ -21,6 +20,6 @@ export function toRipgrepFlags({ patterns, literal, case_sensitive }: Pattern): 
   return [...flags, ...patterns.flatMap((pattern) => ['-e', pattern])]
 }
 
-/** Whether a match may span lines: a pattern holds a newline or means one. */
+/** Returns whether a match can span lines: a pattern holds a newline or an escape of one. */
 export const canSpanLines = ({ patterns, literal = false }: Pattern): boolean =>
   patterns.some((pattern) => pattern.includes('\n') || (!literal && /(?<!\\)(\\\\)*\\n/.test(pattern)))

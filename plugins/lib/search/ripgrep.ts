@@ -5,17 +5,17 @@ import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import { createSlotError, createTempFolder } from '../base/index.js'
 import { hasPositiveGlob, type FileSelection } from '../globs/index.js'
 import {
-  activityOf,
-  lines,
+  measureActivity,
+  createLineReader,
   runProgram,
-  watchable,
+  canWatchUsage,
   type Consumer,
-  type Ended,
+  type ProgramEnd,
   type ProcessLimits,
 } from '../process/index.js'
 import { ignoreMissing } from './entries.js'
 
-/** Which entries of a directory count; the same for every search action. */
+/** Selects the entries of a directory; shared by all search actions. */
 export interface WalkOptions extends FileSelection {
   include_hidden?: boolean
   include_ignored?: boolean
@@ -23,33 +23,35 @@ export interface WalkOptions extends FileSelection {
   follow?: boolean
   max_depth?: number
 }
-export interface RipgrepEnd extends Ended {
+export interface RipgrepEnd extends ProgramEnd {
   /** The complaints of ripgrep, without entries that vanished during the walk. */
   complaints: string[]
 }
 
-/** No search opens a larger file unless it is named. */
+/** A larger file is searched only if the call names it. */
 export const MAX_SEARCHED_BYTES = 256 * 1024 * 1024
-/** The largest file that is parsed unless named: a parser takes hundreds of times its size. */
+/** A larger file is parsed only if the call names it: a parser needs hundreds of times its size. */
 export const MAX_PARSED_BYTES = 8 * 1024 * 1024
-/** What the parser of one large file may take: it was named, but the machine is not its own. */
+/** Memory limit of a parser for one large named file. */
 export const PARSER_MEMORY_BYTES = 1024 ** 3
-/** A parser needs many times the memory of what it reads. */
+/** Creates the refusal of a file over the limit of searches. */
 export const tooLargeToParse = (path: string, bytes: number): VtError =>
   createSlotError('VT_INPUT_TOO_LARGE', `'${path}' has ${bytes} bytes; at most ${MAX_SEARCHED_BYTES} are parsed.`, {
     hint: 'Search it with {slot:unified_search/grep}. Read it in pages with {slot:unified_file/read}.',
   })
-/** A file whose parser does not come to an end. */
+/** Creates the refusal of a file whose parser does not finish. */
 export const tooHardToParse = (path: string): VtError =>
   createSlotError('VT_INPUT_TOO_LARGE', `'${path}' takes too long, or too much memory, to parse.`, {
     hint: 'Search it with {slot:unified_search/grep}. Read a part of it with {slot:unified_file/read}.',
   })
-/** Where a walk stops. */
 export const WALK_LIMITS = { entries: 200_000, depth: 64, seconds: 10 }
-/** Left out of every walk that does not start at or below them, unless a glob names them. */
+/** Folders left out of a walk unless it starts at or below them, or a glob names them. */
 const EXCLUDED_NAMES = ['.git', 'node_modules', '.vtcode']
 
-/** The program; `undefined` without a package for this platform. VTCODE_RIPGREP_BIN names another. */
+/**
+ * Returns the path of ripgrep: VTCODE_RIPGREP_BIN, else the npm package. `undefined` without a package for this
+ * platform.
+ */
 export async function findRipgrep(): Promise<string | undefined> {
   const chosen = process.env['VTCODE_RIPGREP_BIN']
   if (chosen) return chosen
@@ -60,15 +62,16 @@ export async function findRipgrep(): Promise<string | undefined> {
   }
 }
 
-/** Bytes that a walk may take: files are read in pieces or up to a size, several at a time. */
+/** Memory limit of a walk, in bytes. */
 const MAX_WALK_BYTES = 256 * 1024 ** 2
 
-/** An idle walk of that length waits for a pipe in the place of an ignore file. */
+/** A walk that is idle for this long waits for a pipe that replaces an ignore file. */
 const STALL_MS = 2000
 
 /**
- * Asks ripgrep in a directory, or about files that are named, and hands its output to the consumer. `undefined` when it cannot be started,
- * dies or hangs. `onLog` gets its debug lines, which are the only place where it says what it left out and why.
+ * Runs ripgrep in a directory or on named files and passes its output to the consumer. Returns `undefined` when
+ * ripgrep cannot be started, dies or hangs. `onLog` gets the debug lines, which alone name the files that were left
+ * out.
  */
 export async function runRipgrep(
   where: Handle | 'named files',
@@ -80,21 +83,21 @@ export async function runRipgrep(
   const file = await findRipgrep()
   if (!file) return undefined
   const complaints: string[] = []
-  const stderr = lines(createStderrReader(complaints, onLog))
+  const stderr = createLineReader(createStderrReader(complaints, onLog))
   const common = ['--no-config', '--color=never', ...(onLog ? ['--debug'] : [])]
   const isWalk = where !== 'named files'
   const cwd = isWalk ? where.ref : '/'
   const program = { file, args: [...common, ...args], cwd, late_stderr: onLog !== undefined }
-  // An ignore file of a repository may be a link to a device.
-  const isUnlimited = isWalk && limits.burden === undefined
-  const own = isUnlimited ? { burden: { read: Infinity, resident: MAX_WALK_BYTES } } : {}
-  using stall = watchStall(isWalk && watchable, { ...limits, ...own }, onStdout)
+  // An ignore file of a repository may be a link to a device, so memory is limited.
+  const isUnlimited = isWalk && limits.maxUsage === undefined
+  const own = isUnlimited ? { maxUsage: { read: Infinity, resident: MAX_WALK_BYTES } } : {}
+  using stall = watchStall(isWalk && canWatchUsage, { ...limits, ...own }, onStdout)
   const ended = await runProgram(program, stall.limits, stall.take, stderr.take).catch((error: unknown) => {
     if (!stall.found()) throw error
   })
-  // A program that died reported a part at best, which is no answer.
-  const isSilentWalk = isWalk && limits.burden?.read === Infinity && stall.silent()
-  const heavy = ended?.overburdened && (isUnlimited || isSilentWalk)
+  // A program that died reported at most a part of the answer.
+  const isSilentWalk = isWalk && limits.maxUsage?.read === Infinity && stall.silent()
+  const heavy = ended?.overLimit && (isUnlimited || isSilentWalk)
   if (!ended || heavy || hasDied(ended)) return undefined
   stderr.end()
   return { ...ended, complaints }
@@ -112,14 +115,14 @@ function createStderrReader(complaints: string[], onLog?: (line: string) => void
 }
 const NO_FILE = /No such file or directory \(os error 2\)$/
 
-const hasDied = (ended: Ended): boolean => hasEndedByItself(ended) && ![0, 1, 2].includes(ended.exit_code ?? -1)
+const hasDied = (ended: ProgramEnd): boolean => hasEndedByItself(ended) && ![0, 1, 2].includes(ended.exit_code ?? -1)
 
-/** Ends a program that does nothing any more; where the system does not show what it does, never. */
+/** Stops a program that is idle. Does nothing where the system does not report the activity of a process. */
 function watchStall(isWatched: boolean, limits: ProcessLimits, onStdout: Consumer) {
   const stop = new AbortController()
   let [pid, written, before] = [0, 0, -1]
   const checkActivity = (): void => {
-    const now = written + activityOf(pid)
+    const now = written + measureActivity(pid)
     if (now === before) stop.abort()
     before = now
   }
@@ -141,17 +144,17 @@ function watchStall(isWatched: boolean, limits: ProcessLimits, onStdout: Consume
   }
 }
 
-/** Whether a program ended by itself, and not because we had enough. */
-const hasEndedByItself = ({ timed_out, stopped, overburdened }: Ended): boolean =>
-  !timed_out && !stopped && !overburdened
+/** Returns whether a program ended by itself and was not stopped. */
+const hasEndedByItself = ({ timed_out, stopped, overLimit }: ProgramEnd): boolean =>
+  !timed_out && !stopped && !overLimit
 
-/** Throws VT_INPUT_INVALID where ripgrep complains about a glob. */
+/** Throws VT_INPUT_INVALID if ripgrep complains about a glob. */
 export function requireValidGlobs(complaints: string[]): void {
   const [, glob] = /error parsing glob (.*)/s.exec(complaints.join('\n')) ?? []
   if (glob) throw problem('VT_INPUT_INVALID', { problem: `'globs': ${glob}.` })
 }
 
-/** The flags of one walk. The function given gets them; files made for them are gone afterwards. */
+/** Calls `use` with the flags of one walk, then removes the files made for them. */
 export async function withWalk<T>(
   workspace: Workspace,
   directory: Handle,
@@ -162,10 +165,11 @@ export async function withWalk<T>(
   if (discovery.include_hidden) flags.push('--hidden')
   if (discovery.include_ignored) flags.push('--no-ignore')
   if (discovery.max_depth !== undefined) flags.push('--max-depth', String(discovery.max_depth))
-  // Also those that begin with a dot: a rule of an ignore file would bring them back, as `!.*` does.
+  // Names that begin with a dot are excluded too: a rule such as `!.*` would include them again.
   const { globs = [] } = discovery
   for (const name of listExcludedNames(directory.path, globs)) flags.push('-g', `!**/${name}`)
-  // A glob that selects becomes an ignore rule, because it would bring ignored files back. Here only its faults count.
+  // A selecting glob becomes an ignore rule, because it would include ignored files again. Here ripgrep only
+  // validates it.
   for (const glob of globs) flags.push(hasPositiveGlob(globs) ? '--pre-glob' : '-g', glob)
   const own = discovery.include_ignored ? undefined : await readOwnRules(workspace, directory.resolved)
   const rules = [...toNarrowingRules(discovery), ...(own === undefined ? [] : [own])]
@@ -179,16 +183,16 @@ export async function withWalk<T>(
   }
 }
 
-/** Ignore rules that keep what globs or extensions select; all others go before them. */
+/** Returns ignore rules that keep only files selected by globs or extensions. Other rules take precedence. */
 function toNarrowingRules({ globs = [], file_extensions = [], include_hidden }: WalkOptions): string[] {
   const chosen = hasPositiveGlob(globs)
     ? globs.map((glob) => (glob.startsWith('!') ? glob.slice(1) : `!${glob}`))
     : file_extensions.map((extension) => `!*.${escapeGlob(extension.replace(/^\./, ''))}`)
-  // What a rule keeps is kept though its name begins with a dot.
+  // A rule that keeps a file also keeps one whose name begins with a dot.
   return chosen.length === 0 ? [] : ['*', '!*/', ...chosen, ...(include_hidden ? [] : ['.*'])]
 }
 
-/** The names that a walk from `path` leaves out wherever it meets them. */
+/** Lists the names that a walk from `path` leaves out at any depth. */
 export function listExcludedNames(path: string, globs: string[] = []): string[] {
   const above = path.split('/')
   return EXCLUDED_NAMES.filter(
@@ -198,7 +202,7 @@ export function listExcludedNames(path: string, globs: string[] = []): string[] 
 
 const escapeGlob = (text: string): string => text.replace(/[\\*?[\]{},!]/g, '\\$&')
 
-/** The rules of `.vtcodegitignore` relative to `path`, as ripgrep takes them. */
+/** Reads the rules of `.vtcodegitignore`, relative to `path`. */
 async function readOwnRules(workspace: Workspace, path: string): Promise<string | undefined> {
   const text = await workspace.readText('.vtcodegitignore', { max_bytes: 1_048_576 }).catch(ignoreMissing)
   if (text === undefined || path === '.') return text
@@ -208,7 +212,7 @@ async function readOwnRules(workspace: Workspace, path: string): Promise<string 
     .join('\n')
 }
 
-/** A rule of the root as a rule of `path`; `undefined` if it concerns nothing below. */
+/** Converts a rule of the root to a rule of `path`; `undefined` if the rule matches nothing below. */
 function rebase(line: string, path: string): string | undefined {
   const [, not, rule] = /^(!?)(.*)$/.exec(line)!
   const anchored = /\/(?=.)/.test(rule!.trimEnd())

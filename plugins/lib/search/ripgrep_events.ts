@@ -1,39 +1,39 @@
-import { lines, type Consumer } from '../process/index.js'
+import { createLineReader, type Consumer } from '../process/index.js'
 
 /** One matching line, or one match that spans several. Offsets are bytes as the engine counts them. */
 export interface MatchPosition {
   line_number: number
   end_line_number: number
-  /** Where the first line starts in the file. */
+  /** Start of the first line in the file. */
   offset: number
   /** Bytes from the start of the line. */
   submatches: { start: number; end: number; text: string }[]
 }
-/** The places of one event; none where its middle was too long to be kept. */
+/** Reads the positions of one event; none if the event was too long to keep. */
 export type ReadPositions = () => MatchPosition[]
 export interface RipgrepListener {
-  /** Whether the matches in a file are to be told, else only how many they are. */
+  /** Returns whether the matches of a file are wanted; otherwise only their number is. */
   onFile(name: Buffer): boolean
-  /** One event in the file named last. Where a match is a line it has one place; to read it costs more than to hear of it. `false` for no more of this file. */
+  /** Receives one event of the current file, to be parsed when needed. Return `false` to skip the rest of this file. */
   onMatch(places: ReadPositions): void | false
-  /** The file named last is behind: how many matching lines and matches, and whether it turned out to be no text. `false` ends the search. */
+  /** Receives the totals at the end of a file and whether the file is binary. Return `false` to end the search. */
   onEnd?(lines: number, matches: number, binary: boolean): void | false
   onSearched?(files: number, bytes: number): void
 }
 
 const MAX_SUBMATCHES = 100
-/** Of an event that is longer nothing is kept. */
+/** A longer event is dropped. */
 const MAX_EVENT_BYTES = 65_536
-/** The same where matches may span lines: such an event is read at once, and of a longer one the middle may be lost. */
+/** Limit where matches may span lines. */
 const MAX_MULTILINE_EVENT_BYTES = 1_048_576
 
 const BEGIN = Buffer.from('{"type":"begin","data":{"path":{"text":"')
 const END = '{"type":"end"'
 
-/** A consumer that tells the listener each event as it comes. `several` says that a match may span lines. */
+/** Creates a consumer that passes each event to the listener. `several`: a match may span lines. */
 export function createEventReader(several: boolean, listener: RipgrepListener): Consumer {
-  // Of `{"type":"begin"`, `{"type":"match"` and the rest one byte tells which it is.
-  return lines((line) => {
+  // One byte distinguishes the event types `{"type":"begin"`, `{"type":"match"` and so on.
+  return createLineReader((line) => {
     if (line[9] === 0x62) return listener.onFile(readName(line)) ? undefined : END
     if (line[9] === 0x6d) return listener.onMatch(deferPositions(line, several)) === false ? END : undefined
     if (line[9] === 0x65) {
@@ -56,7 +56,7 @@ function readName(line: Buffer): Buffer {
     : toBytes((JSON.parse(line.toString()) as BeginEvent).data.path)
 }
 
-/** Returns what is needed of an event later: where a match is a line, what stands after its text. */
+/** Returns a reader that keeps only the needed part of an event: for a one-line match, the part after its text. */
 function deferPositions(line: Buffer, several: boolean): ReadPositions {
   const plain = several ? undefined : parsePlainMatch(line)
   if (plain) return () => [plain]
@@ -67,7 +67,7 @@ function deferPositions(line: Buffer, several: boolean): ReadPositions {
   return () => (text === '' ? [] : several ? toPositions(event()) : [toPosition(event())])
 }
 
-// Inside JSON text quotes are escaped, so this is where the text of the lines ends.
+// Quotes inside JSON text are escaped, so the text of the lines ends here.
 const AFTER_TEXT = '},"line_number":'
 
 type Text = { text: string } | { bytes: string }
@@ -89,11 +89,13 @@ interface Summary {
 const toBytes = (text: Text): Buffer => ('text' in text ? Buffer.from(text.text) : Buffer.from(text.bytes, 'base64'))
 const toText = (text: Text): string => ('text' in text ? text.text : toBytes(text).toString())
 
-/** What follows the text of a line with one match of plain characters, as most lines are. */
-const PLAIN_MATCH =
-  /^\},"line_number":(\d+),"absolute_offset":(\d+),"submatches":\[\{"match":\{"text":"([^"\\]*)"\},"start":(\d+),"end":(\d+)\}\]\}\}$/
+/** Rest of an event with one match of plain characters, which most lines have. */
+const PLAIN_MATCH = new RegExp(
+  String.raw`^\},"line_number":(\d+),"absolute_offset":(\d+),"submatches":` +
+    String.raw`\[\{"match":\{"text":"([^"\\]*)"\},"start":(\d+),"end":(\d+)\}\]\}\}$`,
+)
 
-/** The place of such a line: to find its figures takes half as long as to read it as JSON. */
+/** Parses such an event without JSON, which takes half the time. */
 function parsePlainMatch(line: Buffer): MatchPosition | undefined {
   const end = line.lastIndexOf(AFTER_TEXT)
   const [, number, offset, match, from, to] = PLAIN_MATCH.exec(line.toString('utf8', end)) ?? []
@@ -109,7 +111,7 @@ function toPosition({ data }: MatchEvent): MatchPosition {
   return { line_number: data.line_number, end_line_number: data.line_number, offset: data.absolute_offset, submatches }
 }
 
-/** One place for each match: where matches span lines, ripgrep joins those that touch the same lines. */
+/** Returns one position for each match: where matches span lines, ripgrep joins those that share lines. */
 function toPositions({ data }: MatchEvent): MatchPosition[] {
   const bytes = toBytes(data.lines!)
   return data.submatches.map(({ match, start, end }) => {

@@ -1,16 +1,16 @@
 import type { Handle } from '../../../core/workspace/index.js'
 import { countCodePoints } from '../base/index.js'
 
-/** The bytes of a file as search engines count them: UTF-16 as UTF-8, a byte order mark not counted. */
+/** Bytes of a file as search engines count them: UTF-16 converted to UTF-8, without a byte order mark. */
 export interface TextSource {
   readonly bytes: number
   read(offset: number, length: number): Promise<Buffer>
 }
 
-/** Files up to this size are read once and then served from memory. */
+/** Files up to this size are read once and kept in memory. */
 const WHOLE_FILE_BYTES = 1_048_576
 
-/** The bytes of an open file, which stays the caller's to close. */
+/** Opens the text of an open file. The caller closes the handle. */
 export async function openTextSource(handle: Handle): Promise<TextSource> {
   const head = await handle.read(0, WHOLE_FILE_BYTES)
   const encoding =
@@ -27,14 +27,14 @@ const createMemorySource = (bytes: Buffer): TextSource => ({
   read: async (offset, length) => bytes.subarray(offset, offset + length),
 })
 
-/** Whether a file is no text: a NUL byte near its start. */
+/** Returns whether a file has a NUL byte near its start. */
 export const isBinaryText = async (source: TextSource): Promise<boolean> => (await source.read(0, 8192)).includes(0)
 
-/** Lines around a place are looked for within this many bytes. */
+/** Lines around a position are searched within this many bytes. */
 const REACH_BYTES = 262_144
 
-/** At most `count` whole lines that end before `offset`, which is the start of a line. */
-export async function readLinesBefore(source: TextSource, offset: number, count: number): Promise<Buffer[]> {
+/** Reads at most `count` whole lines that end before `offset`, which is the start of a line. */
+export async function readPreviousLines(source: TextSource, offset: number, count: number): Promise<Buffer[]> {
   const from = Math.max(0, offset - REACH_BYTES)
   const bytes = await source.read(from, offset - from)
   const found: Buffer[] = []
@@ -47,8 +47,8 @@ export async function readLinesBefore(source: TextSource, offset: number, count:
   return found
 }
 
-/** At most `count` lines that start at or after `offset`, which is the start of a line or the end of the file. */
-export async function readLinesAfter(source: TextSource, offset: number, count: number): Promise<Buffer[]> {
+/** Reads at most `count` lines from `offset` on, which is the start of a line or the end of the file. */
+export async function readNextLines(source: TextSource, offset: number, count: number): Promise<Buffer[]> {
   const bytes = await source.read(offset, Math.min(REACH_BYTES, Math.max(0, source.bytes - offset)))
   const found: Buffer[] = []
   let start = 0
@@ -61,14 +61,14 @@ export async function readLinesAfter(source: TextSource, offset: number, count: 
   return found
 }
 
-/** A line without its terminator. */
+/** Returns a line without its terminator. */
 export function chomp(line: Buffer): Buffer {
   if (line.at(-1) !== 10) return line
   return line.subarray(0, line.at(-2) === 13 ? -2 : -1)
 }
 
-/** How many code points stand between two offsets. */
-export async function codePointsBetween(source: TextSource, from: number, to: number): Promise<number> {
+/** Counts the code points between two offsets. */
+export async function countCodePointsBetween(source: TextSource, from: number, to: number): Promise<number> {
   const step = 4_194_304
   let count = 0
   for (let at = from; at < to; at += step) count += countCodePoints(await source.read(at, Math.min(step, to - at)))

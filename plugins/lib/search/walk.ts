@@ -16,9 +16,9 @@ export interface FoundEntry {
   kind: EntryKind
 }
 export interface Entries {
-  /** A folder before what is in it, names in code-unit order. */
+  /** Each folder before its entries, names in code-unit order. */
   entries: FoundEntry[]
-  /** How many entries ignore rules or a leading dot left out where the walk met them. */
+  /** Entries left out by ignore rules. */
   ignored: number
   hidden: number
   /** The walk stopped before its end. */
@@ -26,16 +26,16 @@ export interface Entries {
   complaints: string[]
 }
 
-/** What ignore rules say in a folder, once somebody asks. */
+/** Reads the ignore rules of a folder at the first call. */
 type Rules = () => IgnoreRules | Promise<IgnoreRules>
 
-/** One more than a walk tells. */
+/** One more than the limit of a walk, to detect that it was reached. */
 const MAX_NAMES = WALK_LIMITS.entries + 1
 
-/** How long the walk keeps the process to itself. */
+/** Time after which the walk yields to other work of the process. */
 const SLICE_MS = 10
 
-/** A directory of a walk, opened through the one that holds it once something is asked of it. */
+/** A directory of a walk, opened through its parent at first use. */
 class Folder {
   constructor(
     readonly path: string,
@@ -48,8 +48,8 @@ class Folder {
     return (this.handle ??= this.open())
   }
 
-  /** The directory `name` inside. */
-  inside(path: string, name: string): Folder {
+  /** Returns the directory `name` in this one. */
+  toChild(path: string, name: string): Folder {
     return new Folder(path, this.resolved === '.' ? name : `${this.resolved}/${name}`, () =>
       this.held.openDirectory(name),
     )
@@ -60,26 +60,29 @@ class Folder {
   }
 }
 
-/** The same for one that is open. */
+/** Wraps an open directory. */
 const toFolder = (handle: Handle): Folder => new Folder(handle.path, handle.resolved, () => handle, handle)
 
-/** A folder in which the walk stands. */
+/** A folder on the current path of the walk. */
 interface Step {
   readonly folder: Folder
-  /** What its paths begin with. */
+  /** Prefix of the paths of its entries. */
   readonly prefix: string
-  /** How many entries were found before those in it. */
+  /** Number of entries found before those of this folder. */
   readonly before: number
   names: NamedEntry[]
-  /** Which of the names comes next. */
+  /** Index of the next name. */
   at: number
   rules: Rules
 }
 
-/** A walk that opens each folder through the one that holds it, so that no exchange of a folder leads it out. */
+/**
+ * Walks a directory. Opens each folder through its parent, so that a replaced folder cannot lead out of the
+ * workspace.
+ */
 export class Walk {
   private readonly found: Entries = { entries: [], ignored: 0, hidden: 0, incomplete: false, complaints: [] }
-  /** From the base to where we stand. */
+  /** Folders from the base to the current one. */
   private readonly steps: Step[] = []
   private readonly excludedNames: Set<string>
   private readonly passes: (path: string, directory: boolean) => boolean
@@ -109,19 +112,19 @@ export class Walk {
     }
     this.enterFolder(toFolder(this.base), rules)
     try {
-      // Few entries need something that has to be waited for: a promise for each would take as long as what it waits for.
+      // Few entries need asynchronous work, and a promise for each entry would double the time.
       for (let step; (step = this.steps.at(-1));) {
         const pending = step.at < step.names.length ? this.visit(step, step.names[step.at++]!) : this.leave(step)
         if (pending) await pending
       }
     } finally {
-      // The base stays its owner's to close.
+      // The caller closes the base.
       for (const { folder } of this.steps.slice(1)) folder.close()
     }
     return this.found
   }
 
-  /** Goes into a folder, the last entry found, or into the base. */
+  /** Enters the base or a folder, the last entry found. */
   private enterFolder(folder: Folder, above: Rules): void {
     const prefix = folder.path === '.' ? '' : `${folder.path}/`
     const isEntered = this.steps.length < (this.discovery.max_depth ?? WALK_LIMITS.depth) && !this.found.incomplete
@@ -136,7 +139,7 @@ export class Walk {
 
   private leave({ folder, before }: Step): Promise<void> | undefined {
     this.steps.pop()
-    // Where files are chosen, a folder counts for those in it.
+    // If files are selected, a folder without any of them is dropped.
     if (this.isNarrowed && this.found.entries.length === before) this.found.entries.pop()
     if (this.steps.length > 0) folder.close()
     return performance.now() > this.pauseAt ? this.yieldTurn() : undefined
@@ -178,14 +181,14 @@ export class Walk {
     if (this.isRoom() && this.passes(entry.path, false)) this.found.entries.push(entry)
   }
 
-  /** Whether one entry more may be told. */
+  /** Returns whether the walk may add one more entry. */
   private isRoom(): boolean {
     if (this.found.entries.length < WALK_LIMITS.entries && Date.now() <= this.end) return true
     this.found.incomplete = true
     return false
   }
 
-  /** Whether an entry may be told, under the name it was reached by and under its own. */
+  /** Returns whether an entry is visible, under the given name and under the resolved one. */
   private isVisible({ path, resolved }: Folder, entry: string, name: string): boolean {
     const { workspace } = this.context
     return (
@@ -196,16 +199,16 @@ export class Walk {
 
   private enterDirectory({ folder, rules }: Step, path: string, name: string): void {
     if (!this.isRoom() || !this.passes(path, true)) return
-    const inside = folder.inside(path, name)
+    const inside = folder.toChild(path, name)
     if (!this.open(() => inside.held)) return
     this.found.entries.push({ path, kind: 'directory' })
     this.enterFolder(inside, rules)
   }
 
-  /** Through a link that stays inside the workspace; any other is told as what it is. */
+  /** Follows a link that stays in the workspace; adds any other link as a link. */
   private async follow({ rules }: Step, path: string): Promise<void> {
     const target = await this.context.workspace.open(path).catch(ignoreMissing)
-    // A link to where we stand would never end.
+    // A link to a folder on the current path would never end.
     const isEnd = target?.kind !== 'directory' || this.steps.some(({ folder }) => folder.resolved === target.resolved)
     if (!isEnd && this.isRoom() && this.passes(path, true)) {
       this.found.entries.push({ path, kind: 'directory' })
@@ -215,7 +218,7 @@ export class Walk {
     if (isEnd) this.add({ path, kind: target?.kind === 'file' ? 'file' : 'link' })
   }
 
-  /** What the system lets us see; what vanished meanwhile was never there. */
+  /** Returns the result of `look`, or `undefined` for an entry that vanished or cannot be read. */
   private open<T>(look: () => T): T | undefined {
     try {
       return look()
@@ -227,7 +230,7 @@ export class Walk {
     }
   }
 
-  /** With the rules of a folder, which are read when somebody asks for them. */
+  /** Adds the rules of a folder to those above; they are read at first use. */
   private addRules(
     { path, resolved }: Pick<Handle, 'path' | 'resolved'>,
     names: { name: string }[],
@@ -248,7 +251,9 @@ export class Walk {
     return () => (rules ??= readAll())
   }
 
-  /** A file of rules that is a pipe, a device or too large is named: what it says does not hold. Any other that cannot be read is none. */
+  /**
+   * Reports a file of rules that is a pipe, a device or too large and so has no effect. Ignores one that is missing.
+   */
   private reportUnread(error: unknown): undefined {
     if (error instanceof VtError && (error.code === 'VT_PATH_SPECIAL' || error.code === 'VT_INPUT_TOO_LARGE'))
       this.found.complaints.push(error.problem.message)
@@ -256,7 +261,7 @@ export class Walk {
   }
 }
 
-/** The folders above `path`, from the root on. */
+/** Lists the folders above `path`, from the root on. */
 function listAncestors(path: string): string[] {
   const found: string[] = []
   for (let folder = path; folder !== '.';) found.unshift((folder = toParentPath(folder)))

@@ -18,7 +18,7 @@ const TEXT_OPTIONS: Record<string, RegExp> = {
   'filter-branch': /^--(setup|env|tree|index|parent|msg|commit|tag-name)-filter$|^--subdirectory-filter$/,
 }
 
-/** Returns what git starts because its words say so: texts for a shell, commands, and values of settings that may be programs. */
+/** Returns what git starts because of its words: texts for a shell, commands, and settings that may be programs. */
 export function readGitStarts(words: Argv): StartedPrograms {
   const { settings, rest } = readOptions(words)
   const [subcommand, ...more] = rest
@@ -35,7 +35,7 @@ export function readGitStarts(words: Argv): StartedPrograms {
   }
   if (name === 'config') settings.push(...readGitConfig(more))
   if (name === 'clone') settings.push(...findValues(more, /^(-c|--config)$/).flatMap(splitSetting))
-  // A remote that is a program: `ext::` and its command line, in which `%S` and `%s` stand for the service.
+  // A remote may be a program: `ext::` and a command line with the placeholders `%S` and `%s`.
   const remotes = more.filter(({ text }) => text.startsWith('ext::'))
   texts.push(
     ...remotes.map((word) =>

@@ -29,12 +29,12 @@ const MAX_DEPTH = 8
 // Control characters, invisible ones, unusual spaces, and characters that only look like shell syntax.
 const DECEPTIVE = /[^\P{C}\n\t]|[^\P{Z} ]|[；｜＆＞＜＄｀（）｛｝＇＂＼＃！]/u
 
-/** Syntax in which every command shows, and whose words are judged one by one. Everything else makes a line dynamic. */
+/** Syntax whose commands are all visible and whose words can be judged. Any other syntax makes a line dynamic. */
 const PLAIN_SYNTAX = new Set(
-  `Script Statement CompoundList Command Pipeline Time Negation AndOr If Elif For While Case CaseItem Subshell BraceGroup Redirected Redirect
-  FileDescriptor HereDoc HereDocDelimiter HereDocBody HereString Assignment Word Literal Glob SingleQuoted DoubleQuoted AnsiCQuoted
-  LocaleString SimpleExpansion ParameterExpansion Default Remove Replace CaseModification Names CommandExpansion ProcessSubstitution
-  BraceExpansion ExtendedGlob`.split(/\s+/),
+  `Script Statement CompoundList Command Pipeline Time Negation AndOr If Elif For While Case CaseItem Subshell
+  BraceGroup Redirected Redirect FileDescriptor HereDoc HereDocDelimiter HereDocBody HereString Assignment Word
+  Literal Glob SingleQuoted DoubleQuoted AnsiCQuoted LocaleString SimpleExpansion ParameterExpansion Default Remove
+  Replace CaseModification Names CommandExpansion ProcessSubstitution BraceExpansion ExtendedGlob`.split(/\s+/),
 )
 
 /** Built-ins that evaluate their operands, or subscripts in names of variables. */
@@ -47,12 +47,12 @@ const SUBSTITUTION = /\$\(|\$\{[\s|]|`|\$$|\\(x24|0?44|u0*24|x60|0?140|u0*60)(?!
 const USER_FOLDERS = /(^|[^A-Z_])(HOME|TMPDIR|IFS)([[=+]|$)/
 
 const READS_ELSEWHERE = 'a shell reads its commands from elsewhere'
-/** Stands for the input that somebody types into a terminal. */
+/** Input that a person or program types into a terminal. */
 const TYPED = Symbol('typed')
-/** The standard input of a command: a text, what is typed later, or `undefined` if only the run decides. */
+/** Standard input of a command: a text, later typed input, or `undefined` if only the run decides. */
 type Input = string | typeof TYPED | undefined
 
-/** Reads one command line; collects what is found even where the line as a whole is dynamic. */
+/** Reads one command line; collects its parts even if the line as a whole is dynamic. */
 class Reader {
   readonly line: ParsedCommand = {
     commands: [],
@@ -72,7 +72,7 @@ class Reader {
     this.line.dynamic ??= reason
   }
 
-  /** Marks the line as one that may start programs which its commands do not show. */
+  /** Marks the line: it may start programs that its commands do not show. */
   private hide(reason: string): void {
     this.mark(reason)
     this.line.hidden ??= reason
@@ -83,7 +83,7 @@ class Reader {
     if (depth > MAX_DEPTH) return this.hide('shells are nested too deep in it')
     if (DECEPTIVE.test(source)) this.hide('it holds invisible or look-alike characters')
     const script = parse(source)
-    if (script.errors?.length) this.hide(`the shell would not read it (${script.errors[0]!.message})`)
+    if (script.errors?.length) this.hide(`the shell would reject it (${script.errors[0]!.message})`)
     if (depth === 0) {
       const [only, ...more] = script.commands
       this.line.isSimple =
@@ -109,7 +109,7 @@ class Reader {
     forEachChild(node, (child) => this.visit(child, depth, passInput(node, child, input)))
   }
 
-  /** Notes whether a text of the line would run a command if it were evaluated, or names a variable of the user's folders. */
+  /** Checks whether a text would run a command if evaluated, or names a variable of the user's folders. */
   private readText(text: string): void {
     this.line.changesFolders ||= USER_FOLDERS.test(text)
     this.hasSubstitution ||= SUBSTITUTION.test(text)
@@ -126,7 +126,7 @@ class Reader {
       this.hide('it expands the value of a variable')
     // The parser reports no faults inside of a here-document.
     if (node.type === 'CommandExpansion' && node.text.startsWith('$(') && parse(node.text.slice(2, -1)).errors?.length)
-      this.hide('the shell would not read a part of it')
+      this.hide('the shell would reject a part of it')
   }
 
   /** Records that the line sets a variable. `value`: the text, or the syntax of it. */
@@ -138,7 +138,7 @@ class Reader {
     this.setVariable(name, word && isStatic(word) ? word.text : undefined, depth)
   }
 
-  /** Reads what the value of a variable starts. `value`: `undefined` if only the run decides. */
+  /** Reads the value of a variable, which may start a program. `value`: `undefined` if only the run decides. */
   private setVariable(name: string, value: string | undefined, depth: number): void {
     const use = findUse(name, value)
     if (use === 'evaluated') this.isEvaluating = true
@@ -172,7 +172,7 @@ class Reader {
     if (inner.readsInput) this.readInput(input, depth + 1)
   }
 
-  /** A shell reads commands from its standard input. */
+  /** Reads the standard input of a shell as commands. */
   private readInput(input: Input, depth: number): void {
     if (input === undefined) return this.hide(READS_ELSEWHERE)
     this.mark(READS_ELSEWHERE)
@@ -180,7 +180,7 @@ class Reader {
     else this.readScript(input, depth, undefined)
   }
 
-  /** Reads the value of a setting or a variable, which may be a command: only its programs count. */
+  /** Reads a value that may be a command: only its programs count. */
   private readSetting(source: string, depth: number): void {
     const reader = new Reader()
     reader.readScript(source, depth, undefined)
@@ -188,7 +188,7 @@ class Reader {
     if (reader.line.hidden !== undefined) this.hide(reader.line.hidden)
   }
 
-  /** Finishes the line by what its parts mean for each other. */
+  /** Checks the parts of the line in combination. */
   finish(): ParsedCommand {
     const { line } = this
     if (line.changesFolders && line.commands.some(([program]) => !isStatic(program!)))
@@ -247,7 +247,7 @@ function passInput(node: SyntaxNode, child: SyntaxNode, input: Input): Input {
   return node.type === 'Redirected' && child === node.command ? findInput(node, input) : input
 }
 
-/** Whether bash evaluates an operand here, in which a subscript may hold a command. */
+/** Checks whether bash evaluates an operand, in which a subscript may hold a command. */
 function isEvaluated(node: SyntaxNode): boolean {
   if (node.type === 'TestUnary') return node.operator === '-v' || node.operator === '-R'
   if (node.type === 'TestBinary') return /^-(eq|ne|lt|le|gt|ge)$/.test(node.operator)

@@ -48,7 +48,7 @@ const HOME = /^(?:[A-Za-z_]\w*\+?=(.*:)?)?~/s
 /** The home of the user, which is one word unless the line changes it. */
 const USER_HOME = /^\$\{?HOME\}?$/
 
-/** Whether bash may make several words of one by braces that the parser takes for a literal: `a{},}`. */
+/** Checks whether bash may expand braces that the parser takes for a literal: `a{},}`. */
 function hasBraces({ text, parts }: WordNode): boolean {
   const bare = parts ? parts.map((part) => (part.type === 'Literal' ? part.text : '')).join('') : text
   return /\{.*(?:,|\.\.).*\}/s.test(bare.replace(/\\./gs, ''))

@@ -1,6 +1,6 @@
 import type { Argv, Word } from './words.js'
 
-/** What a program that starts other programs would start. */
+/** Programs that another program starts. */
 export interface StartedPrograms {
   commands?: Argv[]
   /** Texts that a shell reads as commands. */
@@ -11,10 +11,10 @@ export interface StartedPrograms {
   assigned?: Word[]
   /** Files from which a shell reads commands. */
   files?: Word[]
-  /** Whether a shell reads commands from its standard input. */
+  /** A shell reads commands from its standard input. */
   readsInput?: true
-  /** Why the line is dynamic although every program is known, as a clause. */
+  /** Clause that says why the line is dynamic although every program is known. */
   dynamic?: string
-  /** Why the program that starts is unknown, as a clause. */
+  /** Clause that says why the started program is unknown. */
   hidden?: string
 }

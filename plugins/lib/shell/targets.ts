@@ -2,8 +2,12 @@ import { trimEndChars } from '../base/index.js'
 import { programName, withText, type Argv, type ParsedCommand, type Word } from './words.js'
 
 /** Programs that write every file which their words name. */
-const WRITES_ALL =
-  /^(tee|sponge|touch|truncate|rm|rmdir|unlink|shred|mkdir|mkfifo|chmod|chown|chgrp|mv|rename|patch|ed|ex|vi|vim|nano|curl|wget)$/
+const WRITES_ALL = new RegExp(
+  `^(${[
+    'tee|sponge|touch|truncate|rm|rmdir|unlink|shred|mkdir|mkfifo|chmod|chown|chgrp|mv|rename|patch',
+    'ed|ex|vi|vim|nano|curl|wget',
+  ].join('|')})$`,
+)
 /** Programs that write the last of their files, or into it. */
 const WRITES_LAST = /^(cp|install|ln|rsync|scp|mv)$/
 const TARGET_FOLDER = /^(-t|--target-directory)$/
@@ -17,19 +21,23 @@ const IN_PLACE: Record<string, RegExp> = {
   find: /^-(delete|exec|execdir|ok|okdir)$/,
 }
 /** Options whose value is a file that is written, for most programs that have them. */
-const OUTPUT_OPTION =
-  /^(-[oOd]|-[a-z]?f|-out|-keyout|-fprint[0f]?|-fls|--(output|file|output-document|directory-prefix|cookie-jar|dump-header|output-dir|trace|stderr))$/
+const OUTPUT_OPTION = new RegExp(
+  `^(${[
+    '-[oOd]|-[a-z]?f|-out|-keyout|-fprint[0f]?|-fls',
+    '--(output|file|output-document|directory-prefix|cookie-jar|dump-header|output-dir|trace|stderr)',
+  ].join('|')})$`,
+)
 
 /** Options whose value is the folder in which a program works. */
 const FOLDER_OPTION = /^(-[CD]|--(chdir|directory|prefix))$/
 /** Programs that only enter that folder. */
 const ENTERS = /^(env|git|make|sudo)$/
 
-/** Whether it is known which words of a program name files that it writes. */
+/** Checks whether the words by which a program names written files are known. */
 export const hasTargets = (name: string): boolean =>
   WRITES_ALL.test(name) || WRITES_LAST.test(name) || name === 'dd' || Object.hasOwn(IN_PLACE, name)
 
-/** Returns the words that name what a program writes, as far as a short list of programs and options knows. */
+/** Returns the words that name files which a program writes, for a short list of programs and options. */
 export function findTargets([program, ...words]: Argv): Word[] {
   const name = programName(program) ?? ''
   const valued = [...findValues(words, OUTPUT_OPTION), ...(ENTERS.test(name) ? [] : findValues(words, FOLDER_OPTION))]
@@ -78,7 +86,10 @@ function placeInto(files: Word[]): Word[] {
     : []
 }
 
-/** Whether a file that is written may be any file of the workspace: its name begins with what only the run decides, or it may be hidden. */
+/**
+ * Checks whether a written file may be any file of the workspace: only the run decides the beginning of its name, or
+ * it may be hidden.
+ */
 export function isOpenTarget({ kind, text }: Word, { changesFolders }: ParsedCommand): boolean {
   if (kind === 'glob') return /(^|\/)\.[^/]*[*?[]/.test(text)
   if (kind !== 'dynamic' || /^\/(tmp|dev|var)\//.test(text)) return false

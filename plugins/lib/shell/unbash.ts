@@ -1,7 +1,7 @@
 import type * as library from 'unbash'
 import { requireLibrary } from '../../../core/system/index.js'
 
-// Most calls hold no command: the reader of shells is loaded for the first that does.
+// Most calls hold no command: the parser is loaded on first use.
 let loaded: typeof library | undefined
 const unbash = (): typeof library => (loaded ??= requireLibrary('unbash') as typeof library)
 

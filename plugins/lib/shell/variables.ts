@@ -16,10 +16,13 @@ const DEFINING_NAMES = /^(BASH_ALIASES|BASH_CMDS|BASH_FUNC_.*)$/
 const PROMPT_NAMES = /^PS[0-4]$/
 const PLAIN_PROMPT = /^[^$`\\]*\$? ?$/
 
-/** What the value of a variable does: a shell evaluates it, runs it as a command, reads it as the name of a file, or starts what nobody can list. */
+/**
+ * Use of a variable's value: evaluated, run as a command, read as the name of a file, or hidden if its programs
+ * cannot be listed.
+ */
 export type VariableUse = 'evaluated' | 'command' | 'file' | 'hidden' | 'plain'
 
-/** Returns what the value of a variable does. `value`: `undefined` if only the run decides. */
+/** Returns how the value of a variable is used. `value`: `undefined` if only the run decides. */
 export function findUse(name: string, value: string | undefined): VariableUse {
   if (EVALUATED_NAMES.test(name)) return 'evaluated'
   if (DEFINING_NAMES.test(name)) return 'hidden'

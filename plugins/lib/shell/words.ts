@@ -3,11 +3,12 @@ export interface Word {
   /** The word after quoting is removed; of a `dynamic` word, its source. */
   text: string
   /**
-   * `static`: the program gets exactly `text`. `glob`: the shell replaces the pattern by names of files. `dynamic`: only the run decides
+   * `static`: the program gets exactly `text`. `glob`: the shell replaces the pattern by names of files. `dynamic`:
+   * only the run decides
    * what the program gets, which may be several words or none.
    */
   kind: 'static' | 'glob' | 'dynamic'
-  /** Whether a dynamic word is exactly one word when it runs, because it is quoted. */
+  /** True if a dynamic word is exactly one word at run time, because it is quoted. */
   isOne?: true
 }
 
@@ -19,43 +20,46 @@ export const isStatic = ({ kind }: Word): boolean => kind === 'static'
 /** Returns a word that is the end of another, of the same kind. */
 export const withText = ({ kind }: Word, text: string): Word => ({ text, kind })
 export const baseName = (text: string): string => text.slice(text.lastIndexOf('/') + 1)
-/** Whether a word is exactly one word when it runs. */
+/** Returns true if a word is exactly one word at run time. */
 export const isOneWord = (word: Word): boolean => isStatic(word) || word.isOne === true
 /** A path below a folder that only the run decides, whose last part is plain text. */
 const PLAIN_END = /^[^`]*[^`/]\/[\w.@+-]+$/
 /** Returns the last part of the path of a program, or `undefined` if only the run decides which program it is. */
 export const programName = (word: Word | undefined): string | undefined =>
   word && (isStatic(word) || (isOneWord(word) && PLAIN_END.test(word.text))) ? baseName(word.text) : undefined
-/** Whether a file is known by the last part of its path. */
+/** Returns true if the last part of the path is known. */
 export const hasKnownName = (word: Word): boolean =>
   isStatic(word) || (word.kind === 'dynamic' && PLAIN_END.test(word.text))
 
-/** What a call passes to a command line besides its text. */
+/** Input of a command line besides its text. */
 export interface CommandInput {
   env?: Readonly<Record<string, string>>
   /** The text of the standard input. */
   stdin?: string
-  /** Whether the standard input is a terminal, into which somebody types later. */
+  /** True if the standard input is a terminal, for later input. */
   isTerminal?: boolean
 }
 
 /** A command line as far as its text can be read. */
 export interface ParsedCommand {
-  /** The simple commands of the line, with those inside substitutions, bodies, wrappers such as `env` or `xargs`, and texts for a shell. */
+  /**
+   * The simple commands of the line, with those inside substitutions, bodies, wrappers such as `env` or `xargs`, and
+   * texts for a shell.
+   */
   commands: Argv[]
   /** Targets of output redirections. */
   writes: Word[]
   inputs: Word[]
   /** Names of the variables that the line sets. */
   assigned: string[]
-  /** Whether the line may set a variable that names a folder of the user, or splits words differently. */
+  /** True if the line may set a variable that names a folder of the user, or splits words differently. */
   changesFolders: boolean
-  /** Whether the line is one command without a list, a loop, a background job or a here-document. */
+  /** True if the line is one command without a list, a loop, a background job or a here-document. */
   isSimple: boolean
-  /** Why the line is more than simple commands, as a clause: no rule on commands allows it. */
+  /** Clause that says why the line is more than simple commands: no rule on commands allows it. */
   dynamic?: string
-  /** Why a program that the line starts may be missing from `commands`, as a clause. */
+  /** Clause that says why `commands` may lack a program that the line starts. */
   hidden?: string
-  /** Why further programs may be started by what is typed into a terminal later, as a clause. */
+  /** Clause that says why later terminal input may start further programs. */
   typed?: string
 }

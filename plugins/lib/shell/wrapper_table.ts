@@ -3,7 +3,7 @@ export interface Wrapper {
   /** Letters of options that take the next word as their value. */
   valued?: string
   long?: string[]
-  /** How many words come before the command. */
+  /** Number of words before the command. */
   positional?: number
   /** `NAME=value` words may come before the command. */
   assigns?: true
@@ -15,7 +15,7 @@ export interface Wrapper {
   script?: RegExp
 }
 
-/** Every word belongs to the wrapper itself. */
+/** All words belong to the wrapper itself. */
 export const EVERY = 99
 const USER = {
   valued: 'gGsuwp',

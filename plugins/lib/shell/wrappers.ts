@@ -9,7 +9,7 @@ const OTHER_SHELLS = ['zsh', 'fish', 'csh', 'tcsh']
 
 const hide = (reason: string): StartedPrograms => ({ hidden: reason })
 
-/** Opens one layer of wrapping; a program that starts no other gives nothing. */
+/** Removes one layer of wrapping; the result is empty for a program that starts no other. */
 export function unwrapCommand([program, ...rest]: Argv): StartedPrograms {
   const name = programName(program)
   if (name === undefined || name === '') return hide('the name of a program in it is only known when it runs')
@@ -38,7 +38,7 @@ function unwrap(name: string, words: Argv, wrapper: Wrapper): StartedPrograms {
   return { ...inner, ...readTexts([joinWords(end < 0 ? command : command.slice(0, end))]), commands: [command] }
 }
 
-/** The mark in whose place xargs puts its input; without one the input goes to the end. */
+/** Returns the mark that xargs replaces by its input; without a mark the input goes to the end. */
 function findMark(words: Argv): string | undefined {
   const at = words.findIndex(({ text }) => /^-[iI]|^--replace/.test(text))
   if (at < 0) return undefined
@@ -46,7 +46,7 @@ function findMark(words: Argv): string | undefined {
   return /^(?:-[iI]|--replace=?)(.+)$/.exec(text)?.[1] ?? (text === '-I' ? words[at + 1]?.text : '{}')
 }
 
-/** Whether what replaces `mark`, or is added at the end, would be a program or a part of a text that a shell reads. */
+/** Checks whether the input, placed at `mark` or at the end, would be a program or a part of a shell text. */
 function takesProgramFromInput(command: Argv, mark: string | undefined): boolean {
   const [program] = command
   if (!program) return false
@@ -57,7 +57,7 @@ function takesProgramFromInput(command: Argv, mark: string | undefined): boolean
   return commands.some((inner) => takesProgramFromInput(inner, mark))
 }
 
-/** Skips the options of a wrapper. A word that is not static may be several options, so that nothing after it is certain. */
+/** Skips the options of a wrapper. A word that is not static may be several options, so the rest is uncertain. */
 function skipOptions(words: Argv, wrapper: Wrapper): StartedPrograms {
   const assigned: Word[] = []
   const texts: Word[] = []
@@ -89,7 +89,7 @@ function skipOptions(words: Argv, wrapper: Wrapper): StartedPrograms {
   }
 }
 
-/** In a cluster such as `-un` an option takes the rest of the cluster as its value, or the next word if nothing is left. */
+/** Checks whether an option takes the next word. In a cluster such as `-un` the rest of the cluster is the value. */
 function takesNext(option: string, { valued = '', long }: Wrapper): boolean {
   if (option.startsWith('--')) return !option.includes('=') && long?.includes(option.slice(2)) === true
   const at = [...option].findIndex((letter, index) => index > 0 && valued.includes(letter))
@@ -128,7 +128,10 @@ function readShell(words: Argv, isOther: boolean): StartedPrograms {
   }
 }
 
-/** Commands of find end with `;` or `+`. One of these outside of a command means that a dynamic word starts another. */
+/**
+ * Reads commands of find, which end with `;` or `+`. Such a word outside a command means that a dynamic word starts
+ * another.
+ */
 function readFind(words: Argv): StartedPrograms {
   const commands: Argv[] = []
   let isUnclear = words.some((word) => word.kind === 'dynamic' && /^[-$`]/.test(word.text) && !isOneWord(word))
@@ -166,7 +169,7 @@ const joinWords = (words: Argv): Word => ({
   kind: words.every(isStatic) ? 'static' : 'dynamic',
 })
 
-const hideCommands = (): StartedPrograms => hide('it keeps commands for later')
+const hideCommands = (): StartedPrograms => hide('it stores commands for later')
 const readScriptFile = (words: Argv): StartedPrograms => ({
   dynamic: 'it reads commands from a file',
   files: words.slice(words[0]?.text === '--' ? 1 : 0).slice(0, 1),

@@ -3,10 +3,13 @@ import type { JsonObject } from '../../../core/shapes/index.js'
 import type { Skill } from '../../../core/skills/index.js'
 import { nextCall } from '../base/index.js'
 
-/** A part of a command: text as it stands, or what stands in the place of what a call gives. */
+/** A part of a command: text, or a call whose output replaces the part. */
 export type PromptPart = { text: string } | { run: string } | { read: string }
 
-/** Other programs run and read these parts of a command when a person calls it by its name: those of Gemini are TOML, those of others Markdown. */
+/**
+ * Marks of the parts that other programs run or read when a person calls the command: TOML for Gemini, Markdown for
+ * others.
+ */
 const PART_PATTERNS = {
   toml: /!\{((?:[^{}]|\{\{args\}\}|\{[^{}]*\})*)\}|@\{([^{}]*)\}/g,
   md: /(?<![^\s(])!`([^`\n]+)`|(?<![^\s(])@((?:\.{0,2}\/)?[\w$-][\w$./-]*[\w-])/g,
@@ -19,11 +22,11 @@ type Form = keyof typeof PART_PATTERNS
 type Command = Pick<Skill, 'file' | 'argument_hint'>
 const resolveForm = ({ file }: Command): Form => (file.endsWith('.toml') ? 'toml' : 'md')
 
-/** The words of a person's arguments, quoted ones as one. */
+/** Splits arguments into words; quoted words stay together. */
 const splitWords = (declared: string): string[] =>
   [...declared.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, ...one]) => one.find((word) => word !== undefined)!)
 
-/** Text with its arguments filled in, in one pass: what they hold is never looked at again. */
+/** Fills the arguments into a text in one pass, so that marks inside arguments have no effect. */
 function fillArguments(
   text: string,
   skill: Command,
@@ -48,10 +51,10 @@ function fillArguments(
   })
 }
 
-/** A word for the shell, whatever is in it. */
+/** Quotes a word for the shell. */
 const quoteForShell = (value: string): string => `'${value.replaceAll("'", "'\\''")}'`
 
-/** Instructions with what their caller gave them, behind a text that names no arguments at its end; given nothing they stay as they are. */
+/** Inserts arguments into instructions, at the end if they name none. */
 export function insertArguments(body: string, skill: Command, declared: string): string {
   if (declared === '') return body
   return body.search(ARGUMENT_PATTERNS[resolveForm(skill)]) < 0
@@ -59,7 +62,7 @@ export function insertArguments(body: string, skill: Command, declared: string):
     : fillArguments(body, skill, declared)
 }
 
-/** A command in parts, each with its arguments filled in: as words of the shell in what is to run, as they are elsewhere. */
+/** Splits a command into parts with arguments filled in, quoted for the shell in parts that run. */
 export function parsePromptParts(skill: Command, body: string, declared: string): PromptPart[] {
   const form = resolveForm(skill)
   const text = (from: number, to?: number): void =>
@@ -82,7 +85,7 @@ export function parsePromptParts(skill: Command, body: string, declared: string)
   return parts
 }
 
-/** What a person who calls a command has done by it, before it is done. */
+/** Lists the calls that a command makes when a person calls it. */
 export const describeEffects = (skill: Skill, declared: string): string[] =>
   skill.body === undefined
     ? []
@@ -90,11 +93,11 @@ export const describeEffects = (skill: Skill, declared: string): string[] =>
         'run' in part ? [`runs ${part.run}`] : 'read' in part ? [`reads ${part.read}`] : [],
       )
 
-/** A prompt that a person calls by its name: of a manifest, or a skill that users may call. */
+/** A prompt that a person calls by name: of a manifest, or a skill that users may call. */
 export interface UserPrompt {
   offer: Offer
   skill?: Skill
-  /** The call that answers with it. */
+  /** Returns the call whose result is the prompt. */
   call(values: Readonly<Record<string, string>>): { tool: string; input: JsonObject }
 }
 

@@ -6,5 +6,13 @@ export {
   type PromptPart,
   type UserPrompt,
 } from './command.js'
-export { findSkill, getLoadedSkills, openFolder, pathOf, readSkill, resourcesOf, unknownSkill } from './load.js'
+export {
+  findSkill,
+  getLoadedSkills,
+  openFolder,
+  toCallerPath,
+  readSkill,
+  listSkillResources,
+  unknownSkill,
+} from './load.js'
 export { validateSkill, type Complaint } from './validate.js'

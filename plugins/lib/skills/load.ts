@@ -5,11 +5,11 @@ import { parseSkill, type Skill, type SkillText } from '../../../core/skills/ind
 import { openWorkspace, type Handle, type Workspace } from '../../../core/workspace/index.js'
 import { nextCall } from '../base/index.js'
 
-/** The ids of the skills that a session has loaded. */
+/** Returns the ids of the skills that a session has loaded. */
 export const getLoadedSkills = (session: Session): Set<string> =>
   session.state('skills/loaded', () => new Set<string>())
 
-/** The skill a caller means; one that only the user may load does not exist for a model. */
+/** Finds a skill by name. Hides skills that only the user may load from models. */
 export function findSkill(
   name: string,
   { host }: Pick<Context, 'host'>,
@@ -23,7 +23,7 @@ export function findSkill(
 export function unknownSkill(name: string, { host }: Pick<Context, 'host'>): Result {
   const known = host.skills().catalogue.map((skill) => skill.name)
   const close = known
-    .map((one) => [distance(name.toLowerCase(), one), one] as const)
+    .map((one) => [measureDistance(name.toLowerCase(), one), one] as const)
     .filter(([far, one]) => far <= Math.max(2, one.length / 3))
     .sort(([a], [b]) => a - b)
     .slice(0, 3)
@@ -34,8 +34,8 @@ export function unknownSkill(name: string, { host }: Pick<Context, 'host'>): Res
   })
 }
 
-/** Levenshtein distance. */
-function distance(a: string, b: string): number {
+/** Returns the Levenshtein distance. */
+function measureDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (let i = 1; i <= a.length; i++) {
     row = row.reduce<number[]>(
@@ -49,26 +49,26 @@ function distance(a: string, b: string): number {
   return row[b.length]!
 }
 
-/** Where a skill lies as a caller may name it: relative to the workspace if it is in there. */
-export function pathOf(file: string, { root }: Pick<Workspace, 'root'>): string {
+/** Returns the path of a file of a skill: relative if inside the workspace. */
+export function toCallerPath(file: string, { root }: Pick<Workspace, 'root'>): string {
   const way = relative(root, file)
   return way === '' ? '.' : way.startsWith('..') || isAbsolute(way) ? file : way.replaceAll('\\', '/')
 }
 
-/** The files of one skill and nothing else. */
-export interface Folder extends Disposable {
-  /** Where the folder lies in the workspace; absent when it lies outside. */
+/** Access to the files of one skill. */
+export interface SkillFolder extends Disposable {
+  /** Path of the folder in the workspace; absent when it lies outside. */
   readonly inside?: string
   readonly workspace: Workspace
-  /** Path of a resource in `workspace`. Throws VT_PATH_OUTSIDE for one that leaves the skill by its text. */
+  /** Returns the path of a resource in `workspace`. Throws VT_PATH_OUTSIDE for a path with `..` out of the skill. */
   at(resource: string): string
   /** Opens a file or folder. Throws VT_PATH_OUTSIDE when a link leads out of the skill. */
   open(resource: string): Promise<Handle>
 }
 
-/** Opens the folder of a skill: through the workspace when it lies in there, else as a workspace of its own. */
-export function openFolder(skill: Skill, { workspace }: Pick<Context, 'workspace'>): Folder {
-  const path = pathOf(skill.folder, workspace)
+/** Opens the folder of a skill: through the workspace if inside it, otherwise as a separate workspace. */
+export function openFolder(skill: Skill, { workspace }: Pick<Context, 'workspace'>): SkillFolder {
+  const path = toCallerPath(skill.folder, workspace)
   const own = isAbsolute(path) ? openWorkspace(skill.folder, { home: workspace.home }) : undefined
   const base = own ? '.' : path
   const outside = (resource: string) =>
@@ -96,35 +96,42 @@ export function openFolder(skill: Skill, { workspace }: Pick<Context, 'workspace
   }
 }
 
-const largest = 1024 * 1024
+const MAX_BYTES = 1024 * 1024
 
-/** The skill as its file stands now, or why it cannot be used. */
-export async function readSkill(skill: Skill, folder: Folder): Promise<{ text: SkillText; body: string } | Result> {
+/** Reads the current file of a skill; returns a failure if it is invalid. */
+export async function readSkill(
+  skill: Skill,
+  folder: SkillFolder,
+): Promise<{ text: SkillText; body: string } | Result> {
   if (skill.body !== undefined) return { text: skill, body: skill.body }
   await using file = await folder.open(basename(skill.file))
-  const bytes = await file.read(0, largest + 1)
+  const bytes = await file.read(0, MAX_BYTES + 1)
   const { skill: text, body, diagnostics } = parseSkill(bytes, skill.file)
   if (text) return { text, body }
   const { message = '', files = [] } = diagnostics.findLast(({ severity }) => severity === 'error') ?? {}
   const line = /:(\d+)$/.exec(files[0] ?? '')?.[1]
-  return fail('VT_SKILL_INVALID', `${pathOf(skill.file, folder.workspace)}${line ? `:${line}` : ''}: ${message}`, {
-    details: { line: Number(line ?? 1) },
-  })
+  return fail(
+    'VT_SKILL_INVALID',
+    `${toCallerPath(skill.file, folder.workspace)}${line ? `:${line}` : ''}: ${message}`,
+    {
+      details: { line: Number(line ?? 1) },
+    },
+  )
 }
 
-const most = { files: 200, depth: 4, entries: 2000 }
+const RESOURCE_LIMITS = { files: 200, depth: 4, entries: 2000 }
 
-/** The files beside the `SKILL.md`, sorted; hidden ones and what leads out of the skill are left out. */
-export async function resourcesOf(skill: Skill, folder: Folder): Promise<string[]> {
+/** Lists the files next to `SKILL.md`, sorted, without hidden files and links out of the skill. */
+export async function listSkillResources(skill: Skill, folder: SkillFolder): Promise<string[]> {
   if (skill.body !== undefined) return []
   const found: string[] = []
   let entries = 0
   const walk = async (way: string, depth: number): Promise<void> => {
     for (const { name, kind } of await folder.workspace.listNames(folder.at(way || '.'))) {
-      if (++entries > most.entries || name.startsWith('.') || name === 'node_modules') continue
+      if (++entries > RESOURCE_LIMITS.entries || name.startsWith('.') || name === 'node_modules') continue
       const path = way ? `${way}/${name}` : name
       if (kind === 'directory') {
-        if (depth < most.depth) await walk(path, depth + 1)
+        if (depth < RESOURCE_LIMITS.depth) await walk(path, depth + 1)
       } else if (path !== basename(skill.file) && (kind === 'file' || (kind === 'link' && (await leadsToFile(path)))))
         found.push(path)
     }
@@ -138,5 +145,5 @@ export async function resourcesOf(skill: Skill, folder: Folder): Promise<string[
     }
   }
   await walk('', 1)
-  return found.sort().slice(0, most.files)
+  return found.sort().slice(0, RESOURCE_LIMITS.files)
 }

@@ -4,15 +4,15 @@ import { basename, join, resolve } from 'node:path'
 import * as yaml from 'yaml'
 import { readBytes } from '../../../core/documents/index.js'
 
-/** The reference knows no limit; ours is far above that of loading. */
-const most = 16 * 1_048_576
+/** The reference has no limit; this one is far above the limit of loading. */
+const MAX_BYTES = 16 * 1_048_576
 
 export interface Complaint {
   message: string
   /** Line of the SKILL.md, where it has one. */
   line?: number
 }
-/** What the reference validator `skills-ref` knows of a valid skill. */
+/** Properties of a valid skill in the reference validator `skills-ref`. */
 export interface Properties {
   name: string
   description: string
@@ -20,8 +20,8 @@ export interface Properties {
 }
 
 /**
- * The verdict of the reference validator of https://agentskills.io on a folder, in its words, with lines: no complaint is valid.
- * It is followed where it errs, too: the block ends at the next `---` anywhere, and a folded description counts its final newline.
+ * Validates a folder as the reference validator of https://agentskills.io does, with its messages and with lines. Its
+ * errors are kept: the block ends at the next `---` anywhere, and a folded description counts its final newline.
  */
 export function validateSkill(folder: string): { complaints: Complaint[]; properties?: Properties } {
   const fail = (message: string, line?: number) => ({ complaints: [{ message, ...(line !== undefined && { line }) }] })
@@ -35,7 +35,7 @@ export function validateSkill(folder: string): { complaints: Complaint[]; proper
 
   let bytes: Buffer
   try {
-    bytes = readBytes(file, { limit: most })
+    bytes = readBytes(file, { limit: MAX_BYTES })
   } catch (error) {
     return fail((error as Error).message)
   }
@@ -55,13 +55,13 @@ export function validateSkill(folder: string): { complaints: Complaint[]; proper
   const line = (offset: number) => block.slice(0, offset).split('\n').length
   const [broken] = tree.errors
   if (broken) return fail(`Invalid YAML in frontmatter: ${broken.message}`, line(broken.pos[0]))
-  const foreign = disallowed(tree)
+  const foreign = findDisallowed(tree)
   if (foreign) return fail(`Invalid YAML in frontmatter: ${foreign.what} are not allowed`, line(foreign.offset))
   if (!yaml.isMap(tree.contents)) return fail('SKILL.md frontmatter must be a YAML mapping', 1)
   const at = (key: string) =>
     line((tree.contents as yaml.YAMLMap<yaml.Scalar>).items.find((pair) => pair.key.value === key)?.key.range?.[0] ?? 0)
   const fields = tree.toJS() as Record<string, unknown>
-  const complaints = judge(fields, basename(resolve(folder)), at)
+  const complaints = validateFields(fields, basename(resolve(folder)), at)
   return {
     complaints,
     ...(complaints.length === 0 && {
@@ -70,57 +70,58 @@ export function validateSkill(folder: string): { complaints: Complaint[]; proper
   }
 }
 
-/** The first construct of YAML that the reference's parser leaves out. */
-function disallowed(tree: yaml.Document.Parsed): { what: string; offset: number } | undefined {
+/** Returns the first YAML construct that the parser of the reference rejects. */
+function findDisallowed(tree: yaml.Document.Parsed): { what: string; offset: number } | undefined {
   let found: { what: string; offset: number } | undefined
-  const say = (what: string, node: { range?: yaml.Range | null | undefined }) => {
+  const reject = (what: string, node: { range?: yaml.Range | null | undefined }) => {
     found = { what, offset: node.range?.[0] ?? 0 }
     return yaml.visit.BREAK
   }
   yaml.visit(tree, {
-    Alias: (_, node) => say('anchors and aliases', node),
+    Alias: (_, node) => reject('anchors and aliases', node),
     Node(_, node) {
-      if (yaml.isCollection(node) && node.flow) return say('flow collections', node)
-      if (!yaml.isAlias(node) && node.anchor) return say('anchors and aliases', node)
-      return !yaml.isAlias(node) && node.tag !== undefined ? say('tags', node) : undefined
+      if (yaml.isCollection(node) && node.flow) return reject('flow collections', node)
+      if (!yaml.isAlias(node) && node.anchor) return reject('anchors and aliases', node)
+      return !yaml.isAlias(node) && node.tag !== undefined ? reject('tags', node) : undefined
     },
   })
   return found
 }
 
-const known = ['allowed-tools', 'compatibility', 'description', 'license', 'metadata', 'name']
+const KNOWN_FIELDS = ['allowed-tools', 'compatibility', 'description', 'license', 'metadata', 'name']
 
-function judge(fields: Record<string, unknown>, folder: string, at: (key: string) => number): Complaint[] {
+function validateFields(fields: Record<string, unknown>, folder: string, at: (key: string) => number): Complaint[] {
   const complaints: Complaint[] = []
-  const say = (message: string, key?: string) => complaints.push({ message, line: key === undefined ? 1 : at(key) })
+  const complain = (message: string, key?: string) =>
+    complaints.push({ message, line: key === undefined ? 1 : at(key) })
   const extra = Object.keys(fields)
-    .filter((key) => !known.includes(key))
+    .filter((key) => !KNOWN_FIELDS.includes(key))
     .sort()
-  const list = `[${known.map((key) => `'${key}'`).join(', ')}]`
+  const list = `[${KNOWN_FIELDS.map((key) => `'${key}'`).join(', ')}]`
   if (extra.length > 0)
-    say(`Unexpected fields in frontmatter: ${extra.join(', ')}. Only ${list} are allowed.`, extra[0])
-  if (!('name' in fields)) say('Missing required field in frontmatter: name')
-  else for (const message of judgeName(fields['name'], folder)) say(message, 'name')
+    complain(`Unexpected fields in frontmatter: ${extra.join(', ')}. Only ${list} are allowed.`, extra[0])
+  if (!('name' in fields)) complain('Missing required field in frontmatter: name')
+  else for (const message of validateName(fields['name'], folder)) complain(message, 'name')
 
   const { description, compatibility } = fields
-  if (!('description' in fields)) say('Missing required field in frontmatter: description')
+  if (!('description' in fields)) complain('Missing required field in frontmatter: description')
   else if (typeof description !== 'string' || description.trim() === '')
-    say("Field 'description' must be a non-empty string", 'description')
-  else if (length(description) > 1024)
-    say(`Description exceeds 1024 character limit (${length(description)} chars)`, 'description')
+    complain("Field 'description' must be a non-empty string", 'description')
+  else if (countCharacters(description) > 1024)
+    complain(`Description exceeds 1024 character limit (${countCharacters(description)} chars)`, 'description')
   if ('compatibility' in fields) {
-    if (typeof compatibility !== 'string') say("Field 'compatibility' must be a string", 'compatibility')
-    else if (length(compatibility) > 500)
-      say(`Compatibility exceeds 500 character limit (${length(compatibility)} chars)`, 'compatibility')
+    if (typeof compatibility !== 'string') complain("Field 'compatibility' must be a string", 'compatibility')
+    else if (countCharacters(compatibility) > 500)
+      complain(`Compatibility exceeds 500 character limit (${countCharacters(compatibility)} chars)`, 'compatibility')
   }
   return complaints
 }
 
-function judgeName(value: unknown, folder: string): string[] {
+function validateName(value: unknown, folder: string): string[] {
   if (typeof value !== 'string' || value.trim() === '') return ["Field 'name' must be a non-empty string"]
   const name = value.trim().normalize('NFKC')
   return [
-    length(name) > 64 && `Skill name '${name}' exceeds 64 character limit (${length(name)} chars)`,
+    countCharacters(name) > 64 && `Skill name '${name}' exceeds 64 character limit (${countCharacters(name)} chars)`,
     name !== name.toLowerCase() && `Skill name '${name}' must be lowercase`,
     /^-|-$/.test(name) && 'Skill name cannot start or end with a hyphen',
     name.includes('--') && 'Skill name cannot contain consecutive hyphens',
@@ -130,4 +131,4 @@ function judgeName(value: unknown, folder: string): string[] {
   ].filter((message) => message !== false)
 }
 
-const length = (text: string): number => Array.from(text).length
+const countCharacters = (text: string): number => Array.from(text).length

@@ -4,73 +4,73 @@ import type { EntryStat, Workspace } from '../../../core/workspace/index.js'
 import { contentHash } from '../base/index.js'
 import { toHistoryFolder, recordChange, isSameVersion, type Step } from '../files/index.js'
 
-const largest = 64 * 1024 * 1024
+const MAX_FILE_BYTES = 64 * 1024 * 1024
 
-/** What became of a file that was watched. */
+/** Change of a watched file. */
 export interface WatchedChange {
   path: string
   kind: 'add' | 'delete' | 'update'
 }
 
 interface Watch {
-  /** How many paths are watched. */
+  /** Number of watched paths. */
   watched: number
-  /** After the command: the changes, which it may be told of files that were not there before. */
+  /** Returns the changes after the command. `made`: files that the command reports as new. */
   compare(id: string, made?: readonly string[]): Promise<WatchedChange[]>
 }
 interface Copy {
   stat: EntryStat
   sha256: string
-  /** Where the bytes are kept: in this file, from here on. */
+  /** File that holds the bytes, from position `at`. */
   file: string
   at: number
 }
-/** Many files written as one: each sync to disk costs milliseconds. */
+/** Many files in one, because each sync to disk costs milliseconds. */
 interface Pack {
   file: string
   parts: Buffer[]
   bytes: number
   paths: string[]
 }
-const fullPack = 32 * 1024 * 1024
-/** What was at each path before a command; `undefined` is nothing. */
-type Known = ReadonlyMap<string, Copy | undefined>
+const MAX_PACK_BYTES = 32 * 1024 * 1024
+/** State of each path before a command; `undefined`: no file. */
+type KnownCopies = ReadonlyMap<string, Copy | undefined>
 
 /**
- * What commands do to the files that a session knows: no tool of ours writes there, so the files are copied before a command and
- * compared after it. What changed becomes a checkpoint like any other. One version of a file is copied once.
+ * Finds changes that commands make to files which a session knows. Commands bypass our tools, so the files are copied
+ * before a command and compared after it. A change becomes a normal checkpoint. One version of a file is copied once.
  */
 export class FileSnapshots {
   private readonly copies = new Map<string, Copy>()
   private readonly folder: string
-  /** What `known.json` holds. */
-  private noted = ''
+  /** Current content of `known.json`. */
+  private writtenList = ''
 
   constructor(
     private readonly workspace: Workspace,
     private readonly session: string,
-    /** Who looks, where several do in one session. */
+    /** Name of the observer, if a session has several. */
     who = '',
   ) {
     this.folder = `${toHistoryFolder(session)}/copies${who && `/${who}`}`
   }
 
-  /** Copies those of `paths` that are files. */
-  async before(paths: readonly string[]): Promise<Watch> {
+  /** Copies the files among `paths`. */
+  async copyFiles(paths: readonly string[]): Promise<Watch> {
     const known = new Map<string, Copy | undefined>()
-    // What cannot be copied is not watched: it would look as if the command had made it.
+    // A file that cannot be copied is not watched: the command would seem to have created it.
     let pack = this.newPack()
     for (const path of paths.filter(isWatched)) {
-      await this.copy(path, pack).then(
+      await this.copyFile(path, pack).then(
         (copy) => known.set(path, copy),
         () => {},
       )
-      if (pack.bytes < fullPack) continue
-      await this.put(pack, known)
+      if (pack.bytes < MAX_PACK_BYTES) continue
+      await this.writePack(pack, known)
       pack = this.newPack()
     }
-    await this.put(pack, known)
-    await this.note(known).catch(() => {})
+    await this.writePack(pack, known)
+    await this.writeList(known).catch(() => {})
     return {
       watched: known.size,
       compare: (id, made = []) => {
@@ -80,41 +80,44 @@ export class FileSnapshots {
     }
   }
 
-  /** What the last command of a killed process changed, as far as files were copied before it. */
-  async afterwards(id: string): Promise<WatchedChange[]> {
-    const text = await this.workspace.readText(this.list).catch(() => undefined)
+  /** Returns the changes of the last command of a killed process, as far as files were copied before it. */
+  async recoverChanges(id: string): Promise<WatchedChange[]> {
+    const text = await this.workspace.readText(this.listPath).catch(() => undefined)
     const list =
       text === undefined
         ? undefined
         : (this.workspace.seal.read('copies', this.folder, text) as { known: unknown } | undefined)
-    return list === undefined ? [] : this.compare(knownIn(JSON.stringify(list.known)), id)
+    return list === undefined ? [] : this.compare(parseKnown(JSON.stringify(list.known)), id)
   }
 
-  private get list(): string {
+  private get listPath(): string {
     return `${this.folder}/known.json`
   }
 
-  /** Writes the list of copies to disk, for a process that is killed before it compares. */
-  private async note(known: Known): Promise<void> {
+  /** Writes the list of copies to disk, in case the process is killed before it compares. */
+  private async writeList(known: KnownCopies): Promise<void> {
     const list: unknown = JSON.parse(
       JSON.stringify([...known], (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
     )
     const text = this.workspace.seal.write('copies', this.folder, { known: list })
-    if (known.size === 0 || text === this.noted) return
-    await this.workspace.write(this.list, Buffer.from(text), 'anything', { mode: 0o600 })
-    this.noted = text
+    if (known.size === 0 || text === this.writtenList) return
+    await this.workspace.write(this.listPath, Buffer.from(text), 'anything', { mode: 0o600 })
+    this.writtenList = text
   }
 
-  /** Removes the copies; checkpoints have names of their own for what they keep. */
+  /** Removes the copies; checkpoints have their own. */
   async close(): Promise<void> {
-    if (this.noted !== '') await this.workspace.remove(this.folder, { recursive: true }).catch(() => {})
+    if (this.writtenList !== '') await this.workspace.remove(this.folder, { recursive: true }).catch(() => {})
   }
 
-  /** A copy of the file at a path, `undefined` where nothing is. Throws for what is no file or too large. */
-  private async copy(path: string, pack: Pack): Promise<Copy | undefined> {
+  /**
+   * Returns a copy of a file; `undefined` if the path does not exist. Throws for a file that is too large, and for
+   * anything else.
+   */
+  private async copyFile(path: string, pack: Pack): Promise<Copy | undefined> {
     const stat = await this.workspace.stat(path)
     if (!stat) return undefined
-    if (stat.kind !== 'file' || stat.bytes > largest) throw new Error(`${path} cannot be copied`)
+    if (stat.kind !== 'file' || stat.bytes > MAX_FILE_BYTES) throw new Error(`'${path}' cannot be copied`)
     const known = this.copies.get(path)
     if (known && isSameVersion(known.stat, stat)) return { ...known, stat }
     const bytes = await this.workspace.read(path)
@@ -130,34 +133,34 @@ export class FileSnapshots {
     return { file: `${this.folder}/${randomUUID()}`, parts: [], bytes: 0, paths: [] }
   }
 
-  /** What cannot be written is not watched. */
-  private async put({ file, parts, paths }: Pack, known: Map<string, Copy | undefined>): Promise<void> {
+  /** Writes a pack; its files are not watched if that fails. */
+  private async writePack({ file, parts, paths }: Pack, known: Map<string, Copy | undefined>): Promise<void> {
     if (paths.length === 0) return
     await this.workspace.write(file, Buffer.concat(parts), 'nothing', { mode: 0o600 }).catch(() => {
       for (const path of paths) [known, this.copies].forEach((map) => map.delete(path))
     })
   }
 
-  /** The bytes of a copy as a file of their own. */
-  private async apart({ file, at, stat, sha256 }: Copy): Promise<string> {
+  /** Writes the bytes of a copy to a file of their own. */
+  private async extractCopy({ file, at, stat, sha256 }: Copy): Promise<string> {
     const own = `${this.folder}/${sha256}`
     const bytes = await this.workspace.read(file, { offset: at, length: stat.bytes })
     await this.workspace.write(own, bytes, 'anything', { mode: 0o600 })
     return own
   }
 
-  /** A link or a folder in the place of a file: that file is gone. */
-  private async fileAt(path: string): Promise<EntryStat | undefined> {
+  /** Returns the stat of a file; `undefined` for a link or a folder in its place. */
+  private async statFile(path: string): Promise<EntryStat | undefined> {
     const found = await this.workspace.stat(path).catch(() => undefined)
     return found?.kind === 'file' ? found : undefined
   }
 
-  private async compare(known: Known, id: string): Promise<WatchedChange[]> {
+  private async compare(known: KnownCopies, id: string): Promise<WatchedChange[]> {
     const steps: Step[] = []
     const kept: string[] = []
     const changes: WatchedChange[] = []
     for (const [path, copy] of known) {
-      const stat = await this.fileAt(path)
+      const stat = await this.statFile(path)
       if (isUnchanged(copy, stat)) continue
       const before = copy && { sha256: copy.sha256, mode: copy.stat.mode & 0o7777, bytes: copy.stat.bytes }
       if (!stat) steps.push({ op: 'remove', path, before: before! })
@@ -166,7 +169,7 @@ export class FileSnapshots {
         if (after === undefined || (after === copy?.sha256 && stat.mode === copy.stat.mode)) continue
         steps.push({ op: 'write', path, ...(before && { before }), after, made: [] })
       }
-      kept.push(copy ? await this.apart(copy) : '')
+      kept.push(copy ? await this.extractCopy(copy) : '')
       changes.push({ path, kind: !stat ? 'delete' : copy ? 'update' : 'add' })
     }
     if (steps.length > 0)
@@ -184,7 +187,7 @@ export class FileSnapshots {
 const isUnchanged = (copy: Copy | undefined, stat: EntryStat | undefined): boolean =>
   copy && stat ? isSameVersion(stat, copy.stat) && stat.mode === copy.stat.mode : !copy && !stat
 
-function knownIn(text: string): Known {
+function parseKnown(text: string): KnownCopies {
   const numbers = new Set(['mtime_ns', 'dev', 'ino'])
   try {
     const all = JSON.parse(text, (key, value: unknown) => (numbers.has(key) ? BigInt(value as string) : value)) as [
@@ -197,10 +200,10 @@ function knownIn(text: string): Known {
   }
 }
 
-/** What a call changed: by its own word where it kept a checkpoint itself, else by comparing. */
-export async function changesSince(watch: Watch, id: string, result: Result): Promise<WatchedChange[]> {
+/** Returns the changes of a call: from its own checkpoint if it has one, otherwise by comparison. */
+export async function findChanges(watch: Watch, id: string, result: Result): Promise<WatchedChange[]> {
   const own = result.ok ? (result.output['checkpoint'] as { changed: WatchedChange[] } | undefined) : undefined
-  // A change whose checkpoint fails is a change all the same; the call does not fail for it.
+  // A change counts even if its checkpoint fails; the call does not fail.
   return own?.changed ?? watch.compare(id).catch(() => [])
 }
 

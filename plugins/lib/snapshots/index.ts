@@ -1,1 +1,1 @@
-export { changesSince, FileSnapshots, type WatchedChange } from './file_snapshots.js'
+export { findChanges, FileSnapshots, type WatchedChange } from './file_snapshots.js'

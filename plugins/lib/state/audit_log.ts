@@ -1,8 +1,8 @@
 import { homedir } from 'node:os'
 import type { Settings } from '../../../core/shapes/index.js'
 
-/** The file that the user's settings name for an account of consents; nothing where they name none. */
-export function auditLog(
+/** Returns the audit log of consents that the user's settings name; `undefined` if they name none. */
+export function resolveAuditLog(
   { trust }: Pick<Settings, 'trust'>,
   env: Record<string, string | undefined>,
 ): string | undefined {

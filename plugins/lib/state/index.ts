@@ -1,18 +1,39 @@
-export { auditLog } from './audit_log.js'
-export { callsOf, entryOf, recordedCalls, callsFolder, folderName, type CallRecord } from './call_record.js'
-export { holderLives, isHolder, thisHolder, type Holder } from './holder.js'
+export { resolveAuditLog } from './audit_log.js'
 export {
-  KeptServer,
-  toolDigest,
-  toolLines,
-  type KeptPrompt,
-  type KeptTool,
+  openCallLog,
+  createRecord,
+  readCallRecords,
+  CALLS_FOLDER,
+  toFolderName,
+  type CallRecord,
+} from './call_record.js'
+export { isHolderAlive, isHolder, getOwnHolder, type Holder } from './holder.js'
+export {
+  ServerRecord,
+  hashTool,
+  formatTool,
+  type ServerPrompt,
+  type ServerTool,
   type ServerChange,
   type ServerOffers,
-} from './kept_server.js'
-export { openOwn, readOwn } from './private_file.js'
-export { ownFolder } from './private_folder.js'
-export { repeatsOf } from './repeats.js'
-export { blotted, longestSecret, settledWithin, SpoolCleaner, withoutSecrets } from './spool_cleaner.js'
-export { openSpool, ownPlaces, ownsSpool, spool, spoolFolder, spooled, type Spool } from './spool.js'
+} from './server_record.js'
+export { openPrivateFile, readPrivateFile } from './private_file.js'
+export { openPrivateFolder } from './private_folder.js'
+export { getRepeats } from './repeats.js'
+export {
+  waitForRedaction,
+  MAX_SECRET_CHARACTERS,
+  findSettledEnd,
+  SpoolRedactor,
+  redactBytes,
+} from './spool_redactor.js'
+export {
+  openSpool,
+  listOwnPaths,
+  isSpoolOwner,
+  writeSpool,
+  SPOOL_FOLDER,
+  listSpoolFiles,
+  type SpoolFile,
+} from './spool.js'
 export { TokenStore } from './token_store.js'

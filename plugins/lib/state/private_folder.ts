@@ -3,33 +3,33 @@ import { problem } from '../../../core/shapes/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
 
 /**
- * A folder below `.vtcode/` that belongs to this machine, made where it is missing: only this user can read it, git ignores
- * it. Throws VT_PATH_OUTSIDE when a link stands in its place. Every kept text and record comes through here: a turn of the thread pool
- * would cost more than the few calls that find everything in place.
+ * Opens a folder below `.vtcode/` that belongs to this machine, and creates it if needed. Only this user can read it,
+ * and git ignores it. Throws VT_PATH_OUTSIDE for a link in its place. Synchronous calls, because every record needs
+ * this and a turn of the thread pool would cost more.
  */
-export async function ownFolder(workspace: Workspace, path: string): Promise<Handle> {
+export async function openPrivateFolder(workspace: Workspace, path: string): Promise<Handle> {
   const segments = path.split('/')
   let here = await workspace.openDirectory('.')
   for (const [index, segment] of segments.entries()) {
     const next = segments.slice(0, index + 1).join('/')
     try {
-      unlessThere(() => mkdirSync(`${here.ref}/${segment}`, { mode: 0o700 }))
+      ignoreExisting(() => mkdirSync(`${here.ref}/${segment}`, { mode: 0o700 }))
     } finally {
       await here.close()
     }
-    // Opened anew before anything is made in it: a link in the place of one of ours would move what we write.
+    // Opened again before a write: a link in place of one of our folders would redirect it.
     here = await workspace.openDirectory(next)
     if (here.resolved !== next) {
       await here.close()
       throw problem('VT_PATH_OUTSIDE', { path })
     }
     const { ref } = here
-    if (index === 1) unlessThere(() => writeFileSync(`${ref}/.gitignore`, '*\n', { flag: 'wx', mode: 0o600 }))
+    if (index === 1) ignoreExisting(() => writeFileSync(`${ref}/.gitignore`, '*\n', { flag: 'wx', mode: 0o600 }))
   }
   return here
 }
 
-function unlessThere(make: () => void): void {
+function ignoreExisting(make: () => void): void {
   try {
     make()
   } catch (error) {

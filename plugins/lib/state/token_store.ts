@@ -2,13 +2,13 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject } from '../../../core/shapes/index.js'
 import { sha256, writeStateSync } from '../../../core/system/index.js'
-import { keepSecret } from '../../../core/text/index.js'
+import { registerSecret } from '../../../core/text/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 
 /**
- * What one sign-in was granted, in a file that only the user can read. The name of the file is made of what the grant is `bound` to – the
- * address it is good for and who gave it –, so that another server never sees it. It is replaced in one step: a refresh token counts
- * once, and one that a crash loses is a sign-in lost.
+ * Store for the tokens of one sign-in, in a file that only the user can read. The name of the file is derived from
+ * `bound`, the address and the issuer, so that no other server gets the tokens. Writes are atomic: a refresh token is
+ * valid once, and a lost one loses the sign-in.
  */
 export class TokenStore<Kept extends object> {
   readonly #file: string
@@ -16,13 +16,13 @@ export class TokenStore<Kept extends object> {
     home: string,
     sort: 'model-logins' | 'mcp-logins',
     bound: { to: string; digits: number; prefix?: string },
-    /** Named where a token is redacted. */
+    /** Name that replaces a redacted token. */
     private readonly owner: string,
   ) {
     this.#file = join(home, sort, `${bound.prefix ?? ''}${sha256(bound.to).slice(0, bound.digits)}.json`)
   }
 
-  /** Nothing where nothing is, or nothing that can be read. */
+  /** Returns the tokens; `undefined` if the file does not exist or is invalid. */
   read(): Partial<Kept> | undefined {
     try {
       const kept: unknown = JSON.parse(readBytes(this.#file).toString('utf8'))
@@ -41,11 +41,11 @@ export class TokenStore<Kept extends object> {
     rmSync(this.#file, { force: true })
   }
 
-  /** Tokens are known to the redactor before anybody gets them. */
+  /** Registers tokens with the redactor before any use. */
   #hide(value: object): void {
     for (const [key, inner] of Object.entries(value)) {
       if (typeof inner === 'object' && inner !== null) this.#hide(inner as object)
-      else if (typeof inner === 'string' && secretFields.has(key)) keepSecret(inner, this.owner)
+      else if (typeof inner === 'string' && secretFields.has(key)) registerSecret(inner, this.owner)
     }
   }
 }

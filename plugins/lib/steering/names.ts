@@ -1,76 +1,79 @@
-import { foldedNames } from '../../../core/system/index.js'
-import { wildcard } from '../../../core/text/index.js'
-import { steeringNames, type SteeringName } from './table.js'
+import { foldNames } from '../../../core/system/index.js'
+import { compileWildcard } from '../../../core/text/index.js'
+import { STEERING_NAMES, type SteeringName } from './table.js'
 
-/** Why a tool does not write to a place unasked. */
+/** Reason why a tool needs approval to write a path, or may not write it. */
 export interface SteeringVerdict {
   verdict: 'deny' | 'ask'
-  /** The place, relative to the workspace. */
+  /** Path relative to the workspace. */
   path: string
-  /** A whole sentence. */
+  /** One sentence. */
   reason: string
 }
 
-/** By the name alone. Names are compared as some volume would: nobody needs a `.GIT` of another meaning. */
+/**
+ * Judges a path by its name. Names are compared as on a volume without case: a `.GIT` with another meaning is not
+ * needed.
+ */
 export function judgeName(path: string): SteeringVerdict | undefined {
-  const names = foldedNames(path).filter((name) => name !== '' && name !== '.')
+  const names = foldNames(path).filter((name) => name !== '' && name !== '.')
   let asked: SteeringName | undefined
   for (let at = 0; at < names.length; at += 1) {
-    const found = entriesOf(names, at)
+    const found = findEntries(names, at)
     const open = found.find(
       ({ except, depth }) => except?.includes(names[at + depth]!) && names.length > at + depth + 1,
     )
-    // What is open is so for plain files: a repository or a folder of settings in it steers as it does elsewhere.
+    // Open names are open for plain files only: a repository or a folder of settings among them is judged again.
     if (open) {
       at += open.depth
       continue
     }
     for (const entry of found) {
-      if (entry.verdict === 'deny') return denied(path)
+      if (entry.verdict === 'deny') return createDenial(path)
       asked ??= entry
     }
   }
-  return (
-    asked && { verdict: 'ask', path, reason: `'${path}' decides what other programs run: it steers ${asked.steers}.` }
-  )
+  return asked && { verdict: 'ask', path, reason: `'${path}' is auto-executed config of ${asked.steers}.` }
 }
 
-export const denied = (path: string): SteeringVerdict => ({
+export const createDenial = (path: string): SteeringVerdict => ({
   verdict: 'deny',
   path,
-  reason: `'${path}' belongs to git or to this program and is not written by tools.`,
+  reason: `Cannot change '${path}': it belongs to git or to vtcode.`,
 })
 
 interface Entry extends SteeringName {
   parts: ((name: string) => boolean)[]
   depth: number
 }
-const entries: Entry[] = steeringNames.map((one) => {
+const ENTRIES: Entry[] = STEERING_NAMES.map((one) => {
   const parts = one.name
     .split('/')
-    .map((part) => (part.includes('*') ? wildcard(part) : (name: string) => name === part))
+    .map((part) => (part.includes('*') ? compileWildcard(part) : (name: string) => name === part))
   return { ...one, parts, depth: parts.length }
 })
-// Most names of a workspace begin no entry: they are looked up once, and held against few patterns.
-const firstOf = ({ name }: SteeringName): string => name.split('/')[0]!
-const patterns = entries.filter((one) => firstOf(one).includes('*'))
-const known = new Map<string, Entry[]>()
-for (const one of entries) known.set(firstOf(one), [...(known.get(firstOf(one)) ?? []), one])
-const entriesOf = (names: string[], at: number): Entry[] =>
-  [...(known.get(names[at]!) ?? []), ...patterns].filter(
+// Most names begin no entry: a lookup and a few patterns decide.
+const toFirstPart = ({ name }: SteeringName): string => name.split('/')[0]!
+const PATTERN_ENTRIES = ENTRIES.filter((one) => toFirstPart(one).includes('*'))
+const entriesByName = new Map<string, Entry[]>()
+for (const one of ENTRIES) entriesByName.set(toFirstPart(one), [...(entriesByName.get(toFirstPart(one)) ?? []), one])
+const findEntries = (names: string[], at: number): Entry[] =>
+  [...(entriesByName.get(names[at]!) ?? []), ...PATTERN_ENTRIES].filter(
     ({ parts, at: where }) =>
       (where === 'anywhere' || at === 0) &&
       parts.every((matches, index) => names[at + index] !== undefined && matches(names[at + index]!)),
   )
 
-/** Names in a folder that steers below which tools and commands write. */
-export function openIn(path: string): readonly string[] {
-  const names = foldedNames(path)
-  return entriesOf(names, 0).flatMap(({ depth, except = [] }) => (depth === names.length ? except : []))
+/** Returns the names in a folder of auto-executed config that tools and commands may write. */
+export function listOpenNames(path: string): readonly string[] {
+  const names = foldNames(path)
+  return findEntries(names, 0).flatMap(({ depth, except = [] }) => (depth === names.length ? except : []))
 }
 
-/** Whether a folder of this name, put there with all it holds, may bring an entry that stands deeper. */
-export function beginsEntry(path: string): boolean {
-  const last = foldedNames(path).at(-1)!
-  return entries.some(({ parts, depth }) => depth > 1 && parts[0]!(last))
+/**
+ * Checks whether a folder with this name may contain an entry of several parts when it is moved or copied as a whole.
+ */
+export function canBeginEntry(path: string): boolean {
+  const last = foldNames(path).at(-1)!
+  return ENTRIES.some(({ parts, depth }) => depth > 1 && parts[0]!(last))
 }

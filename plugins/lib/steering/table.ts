@@ -1,89 +1,86 @@
-/** One name that steers programs: what reads it starts, or is told to start, what the file says. */
+/** Name of a steering file: a program that reads the file runs code that the file names. */
 export interface SteeringName {
-  /** Name of a file or folder, in lower case; `*` stands for characters of one name, `/` for a folder that it lies in. */
+  /** Name of a file or folder in lower case; `*` matches characters of one name, `/` separates folders. */
   name: string
   /** `root`: only in the root of the workspace. */
   at: 'root' | 'anywhere'
-  /** `deny`: never written by a tool. `ask`: the user is asked. */
+  /** `deny`: no tool may write it. `ask`: the user is asked. */
   verdict: 'deny' | 'ask'
-  /** What it steers, as the end of a sentence. */
+  /** Program that runs code of the file, as a noun. */
   steers: string
-  /** Names in this folder below which tools write as everywhere. */
+  /** Names in this folder below which tools may write. */
   except?: readonly string[]
 }
 
-const of = (steers: string, names: string, verdict: SteeringName['verdict'] = 'ask'): SteeringName[] =>
+const createNames = (steers: string, names: string, verdict: SteeringName['verdict'] = 'ask'): SteeringName[] =>
   names
     .trim()
     .split(/\s+/)
     .map((name) => ({ name, at: 'anywhere', verdict, steers }))
 
-/** The one list of what steers programs: the policies judge by it, and the sandbox keeps what is there of it as it is. */
-export const steeringNames: readonly SteeringName[] = [
-  ...of('git', '.git', 'deny'),
-  { name: '.vtcode', at: 'root', verdict: 'deny', steers: 'this program', except: ['plans'] },
-  ...of('this program', '.vtcode vtcode.config.* .agents'),
-  ...of('git', '.gitmodules .gitconfig .config/git .githooks'),
-  ...of(
-    'git, by its hooks',
-    '.husky .pre-commit-config.yaml lefthook.yml lefthook.yaml lefthook.toml lefthook.json lefthook.jsonc lefthook-local.* .lefthook.* .overcommit.yml .git-hooks',
+/** The only list of steering files: the policies judge by it, and the sandbox protects the existing ones. */
+export const STEERING_NAMES: readonly SteeringName[] = [
+  ...createNames('git', '.git', 'deny'),
+  { name: '.vtcode', at: 'root', verdict: 'deny', steers: 'vtcode', except: ['plans'] },
+  ...createNames('vtcode', '.vtcode vtcode.config.* .agents'),
+  ...createNames('git', '.gitmodules .gitconfig .config/git .githooks'),
+  ...createNames(
+    'git hooks',
+    `.husky .pre-commit-config.yaml lefthook.yml lefthook.yaml lefthook.toml lefthook.json lefthook.jsonc
+    lefthook-local.* .lefthook.* .overcommit.yml .git-hooks`,
   ),
-  ...of(
-    'Mercurial, Jujutsu or Sapling, by their settings',
-    '.hg/hgrc .hg/hgrc-not-shared .jj/repo/config.toml .sl/config',
+  ...createNames('Mercurial, Jujutsu or Sapling', '.hg/hgrc .hg/hgrc-not-shared .jj/repo/config.toml .sl/config'),
+  ...createNames('direnv', '.envrc'),
+  ...createNames(
+    'mise',
+    `mise.toml mise.*.toml .mise.toml .mise.*.toml .mise mise/config.toml mise/config.*.toml .config/mise.toml
+    .config/mise`,
   ),
-  ...of('direnv', '.envrc'),
-  ...of(
-    'mise, which trusts a file by its path',
-    'mise.toml mise.*.toml .mise.toml .mise.*.toml .mise mise/config.toml mise/config.*.toml .config/mise.toml .config/mise',
+  ...createNames('vim', '.vimrc .gvimrc .exrc .nvimrc .nvim.lua'),
+  ...createNames('an interpreter', '.rprofile .irbrc .pryrc .pdbrc .ghci .ocamlinit .octaverc'),
+  ...createNames('Claude Code and other MCP clients', '.claude .mcp.json'),
+  ...createNames('Codex', '.codex'),
+  ...createNames('Cursor', '.cursor'),
+  ...createNames('Gemini CLI', '.gemini'),
+  ...createNames('opencode', 'opencode.json opencode.jsonc .opencode .config/opencode'),
+  ...createNames('Visual Studio Code', '.vscode *.code-workspace'),
+  ...createNames('Zed', '.zed .config/zed'),
+  ...createNames('GitHub Copilot hooks', '.github/hooks .github/copilot'),
+  ...createNames('Pi', '.pi'),
+  ...createNames('Helix', '.helix'),
+  ...createNames(
+    'an MCP client',
+    `.kilocode .factory .amp .augment .windsurf .kiro .roo .amazonq .continue .junie .qwen .trae .crush.json
+    crush.json .vs/mcp.json`,
   ),
-  ...of('vim, where it reads the folder it is started in', '.vimrc .gvimrc .exrc .nvimrc .nvim.lua'),
-  ...of(
-    'an interpreter, where it reads the folder it is started in',
-    '.rprofile .irbrc .pryrc .pdbrc .ghci .ocamlinit .octaverc',
-  ),
-  ...of('Claude Code and other clients of MCP', '.claude .mcp.json'),
-  ...of('Codex', '.codex'),
-  ...of('Cursor', '.cursor'),
-  ...of('Gemini CLI', '.gemini'),
-  ...of('opencode', 'opencode.json opencode.jsonc .opencode .config/opencode'),
-  ...of('Visual Studio Code', '.vscode *.code-workspace'),
-  ...of('Zed', '.zed .config/zed'),
-  ...of('GitHub Copilot, by its hooks', '.github/hooks .github/copilot'),
-  ...of('Pi', '.pi'),
-  ...of('Helix', '.helix'),
-  ...of(
-    'a client of MCP',
-    '.kilocode .factory .amp .augment .windsurf .kiro .roo .amazonq .continue .junie .qwen .trae .crush.json crush.json .vs/mcp.json',
-  ),
-  ...of('Visual Studio', '.vs/tasks.vs.json .vs/launch.vs.json'),
-  ...of('Sublime Text', '*.sublime-project'),
-  ...of('aider', '.aider.conf.yml'),
-  ...of('OpenHands, by its scripts', '.openhands'),
-  ...of('development containers', '.devcontainer .devcontainer.json'),
-  ...of('a workspace in a browser, when it is opened', '.gitpod.yml .idx .codesandbox .replit'),
-  ...of('devbox', 'devbox.json'),
-  ...of('the editors of JetBrains', '.idea .fleet .run'),
-  ...of(
+  ...createNames('Visual Studio', '.vs/tasks.vs.json .vs/launch.vs.json'),
+  ...createNames('Sublime Text', '*.sublime-project'),
+  ...createNames('aider', '.aider.conf.yml'),
+  ...createNames('OpenHands scripts', '.openhands'),
+  ...createNames('development containers', '.devcontainer .devcontainer.json'),
+  ...createNames('a browser workspace', '.gitpod.yml .idx .codesandbox .replit'),
+  ...createNames('devbox', 'devbox.json'),
+  ...createNames('JetBrains editors', '.idea .fleet .run'),
+  ...createNames(
     'the shell',
-    `.bashrc .zshrc .kshrc .cshrc .tcshrc .shrc .bashenv .zshenv .kshenv .cshenv .tcshenv .shenv .profile .bash_profile .zprofile
-    .login .bash_login .zlogin .logout .bash_logout .zlogout .bash_aliases .config/fish`,
+    `.bashrc .zshrc .kshrc .cshrc .tcshrc .shrc .bashenv .zshenv .kshenv .cshenv .tcshenv .shenv .profile
+    .bash_profile .zprofile .login .bash_login .zlogin .logout .bash_logout .zlogout .bash_aliases .config/fish`,
   ),
 ]
 
-/** What of a git folder git itself changes all day. Everything else in it decides what git reads or runs. */
-export const changesInGit: readonly RegExp[] = [
+/** Files of a git folder that git changes in normal use. Every other file decides what git reads or runs. */
+export const GIT_CHANGES: readonly RegExp[] = [
   /^(objects|refs|logs|rr-cache|lfs|reftable)$/,
   /^(index|sharedindex\.[0-9a-f]+|packed-refs|shallow)$/,
-  // The heads: HEAD, ORIG_HEAD, FETCH_HEAD and their kin; the messages and notes of a commit, merge or rebase that is going on.
+  // Heads such as HEAD, ORIG_HEAD, FETCH_HEAD; messages and notes of an active commit, merge or rebase.
   /^[A-Z][A-Z_]*(HEAD|_MSG|EDITMSG|_MODE|_LOG|_NAMES|_RR|_MERGE|_START|_TERMS|_PATHS_TO_STAGE)$|^HEAD$|^AUTO_MERGE$/,
   /^(rebase-merge|rebase-apply|sequencer)$/,
   /^gc\.(log|pid)$/,
   /\.lock$/,
 ]
 
-/** What would steer git from inside a git folder and often is not there: nobody but a person puts it there. */
-export const absentInGit: readonly string[] = [
+/** Steering files of a git folder that are often missing; only a person creates them. */
+export const GIT_ABSENT_NAMES: readonly string[] = [
   'config',
   'config.worktree',
   'commondir',
@@ -92,10 +89,10 @@ export const absentInGit: readonly string[] = [
   'objects/info/alternates',
 ]
 
-/** Names that a pattern in a command may stand for. */
-export const protectedNames: readonly string[] = [
+/** Names that a pattern in a command may match. */
+export const PROTECTED_NAMES: readonly string[] = [
   ...new Set([
-    ...steeringNames.flatMap(({ name }) => name.split('/')),
-    ...absentInGit.flatMap((name) => name.split('/')),
+    ...STEERING_NAMES.flatMap(({ name }) => name.split('/')),
+    ...GIT_ABSENT_NAMES.flatMap((name) => name.split('/')),
   ]),
 ].filter((name) => !name.includes('*'))

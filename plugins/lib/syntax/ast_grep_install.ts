@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { VtError } from '../../../core/shapes/index.js'
-import { deadline, makeFolder, writeState } from '../../../core/system/index.js'
+import { startDeadline, makeFolder, writeState } from '../../../core/system/index.js'
 import { lock } from '../../../core/workspace/index.js'
 import { readTarEntries, type TarEntry } from '../files/index.js'
 import type { WebSettings } from '../net/index.js'
@@ -13,14 +13,14 @@ import { pinned } from './ast_grep_pins.js'
 
 export const astGrepProgram = 'ast-grep'
 
-/** Programs that vtcode looks after itself. */
+/** Returns the folder of programs that vtcode installs. */
 export const resolveBinFolder = (home: string): string => join(home, 'bin')
 
-/** Why the program could not be brought; a sentence without its full stop. */
+/** The program cannot be installed; the message is a sentence without its full stop. */
 export class InstallProblem extends Error {
   constructor(
     message: string,
-    /** Nobody was asked for it. */ readonly isBlocked = false,
+    /** Web settings refuse the download before any request. */ readonly isBlocked = false,
   ) {
     super(message)
   }
@@ -33,27 +33,28 @@ const TIMEOUT_SECONDS = 180
 
 let running: Promise<string> | undefined
 
-/** Fetches the program without being asked to. Throws InstallProblem: not wanted, tried in vain within 24 h, or failed now. */
+/** Downloads the program at first use. Throws InstallProblem if disabled, failed within 24 h, or failed now. */
 export function installAutomatically(home: string, signal: AbortSignal, web: WebSettings): Promise<string> {
   return (running ??= attemptInstall(home, signal, web).finally(() => (running = undefined)))
 }
 
 async function attemptInstall(home: string, signal: AbortSignal, web: WebSettings): Promise<string> {
   if (process.env['VTCODE_AST_GREP_NO_INSTALL'] === '1')
-    throw new InstallProblem('VTCODE_AST_GREP_NO_INSTALL=1 forbids to fetch it')
+    throw new InstallProblem('VTCODE_AST_GREP_NO_INSTALL=1 forbids the download')
   const failed = await readFile(resolveFailureFile(home), 'utf8').then(
     (text) => JSON.parse(text) as { at: number; reason: string },
     () => undefined,
   )
   if (failed && Date.now() - failed.at < COOLDOWN_MS) {
     throw new InstallProblem(
-      `fetching it failed ${Math.floor((Date.now() - failed.at) / HOUR_MS)} h ago (${failed.reason}); it is tried again after 24 h`,
+      `the download failed ${Math.floor((Date.now() - failed.at) / HOUR_MS)} h ago (${failed.reason}); ` +
+        'the next attempt is possible 24 h later',
     )
   }
   try {
     return await install(home, signal, { again: false, web })
   } catch (error) {
-    // Not the program's fault, nor the registry's: the next call may try again.
+    // An abort or a blocked download starts no waiting time.
     if (signal.aborted || !(error instanceof InstallProblem) || error.isBlocked) throw error
     await writeState(resolveFailureFile(home), JSON.stringify({ at: Date.now(), reason: error.message }), {
       durable: false,
@@ -62,7 +63,7 @@ async function attemptInstall(home: string, signal: AbortSignal, web: WebSetting
   }
 }
 
-/** Fetches the program, `again` also if it is there, and answers with its path. Throws InstallProblem. */
+/** Downloads the program if missing, or always with `again`, and returns its path. Throws InstallProblem. */
 export async function install(
   home: string,
   signal: AbortSignal,
@@ -77,7 +78,7 @@ export async function install(
   await using _ = await attempt(
     lock([`ast-grep of ${realpathSync(folder)}`], folder, signal, (TIMEOUT_SECONDS + 20) * 1000),
   )
-  // Another process may have been quicker.
+  // Another process may have installed the program while this one waited for the lock.
   if (!again && existsSync(target)) return target
   const archive = await fetchArchive(wanted, signal, web)
   const program = await extractMember(
@@ -91,7 +92,7 @@ export async function install(
 
 const resolveFailureFile = (home: string): string => join(resolveBinFolder(home), 'ast-grep.failed.json')
 
-/** Where the system tells its C library, the published programs run only on glibc. */
+/** Returns whether the published programs run here: on Linux they need glibc. */
 function isGlibc(): boolean {
   if (process.platform !== 'linux') return true
   const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } }
@@ -103,18 +104,19 @@ async function fetchArchive(
   signal: AbortSignal,
   web: WebSettings,
 ): Promise<Buffer> {
-  // Every search loads this file, and hardly one fetches.
-  const [{ download }, { hostOf, networkFailure, readUrl }] = await Promise.all([
+  // Every search loads this module and hardly any downloads.
+  const [{ download }, { toHost, networkFailure, readUrl }] = await Promise.all([
     import('../net/index.js'),
     import('../net/index.js'),
   ])
   const named = process.env['npm_config_registry']
-  const url = `${(named ?? 'https://registry.npmjs.org').replace(/\/$/, '')}/${name}/-/${name.split('/')[1]}-${pinned.version}.tgz`
+  const registry = (named ?? 'https://registry.npmjs.org').replace(/\/$/, '')
+  const url = `${registry}/${name}/-/${name.split('/')[1]}-${pinned.version}.tgz`
   try {
-    const host = hostOf(readUrl(url))
-    // Whoever runs the program named the registry, which may well stand in their own network.
+    const host = toHost(readUrl(url))
+    // The environment names the registry, which may be in a private network.
     const settings = named === undefined ? web : { ...web, private_hosts: [...web.private_hosts, host] }
-    using limit = deadline(TIMEOUT_SECONDS * 1000, signal)
+    using limit = startDeadline(TIMEOUT_SECONDS * 1000, signal)
     const limits = { max_bytes: MAX_BYTES, signal: limit.signal }
     const archive = await download(url, limits, settings).catch((error: unknown) => {
       throw networkFailure(error, host)
@@ -143,7 +145,7 @@ async function extractMember(tar: Buffer, wanted: string): Promise<Buffer> {
   return found.bytes()
 }
 
-/** What goes wrong on the way becomes a reason. */
+/** Converts an error to an InstallProblem. */
 async function attempt<T>(work: Promise<T>): Promise<T> {
   try {
     return await work

@@ -1,4 +1,4 @@
-/** The packages of the npm registry that hold ast-grep's program, by `platform arch`; a test holds them against the lockfile. */
+/** Packages of the npm registry that hold ast-grep, by `platform arch`. A test compares them with the lockfile. */
 export const pinned = {
   version: '0.51.1',
   packages: {

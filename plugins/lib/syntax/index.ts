@@ -1,4 +1,5 @@
 export { runAstGrep, findAstGrep, ensureAstGrep, parseReasons, type AstGrepEnd } from './ast_grep.js'
+export { canSearchPages, extractCode, toPagePosition, type EmbeddedCode } from './embedded_code.js'
 export { InstallProblem, install } from './ast_grep_install.js'
 export {
   languageByName,
@@ -18,8 +19,8 @@ export {
   createRoomCheck,
   createShaper,
   isTooLargeToOutline,
-  readVersion,
-  toVersion,
+  readOutlineVersion,
+  toOutlineVersion,
   resolveLanguage,
   shortenName,
   type OutlineSubject,
@@ -27,5 +28,5 @@ export {
 export type { Member, OutlinedFile, OutlineInput, OutlineItem, Range } from './types.js'
 export { createPositions, type Positions } from './positions.js'
 export { outlinePage, outlineStyles } from './markup.js'
-export { writeScriptRules, removeMarks } from './script_rules.js'
+export { writeScriptRules, unmarkItems } from './script_rules.js'
 export { outlineScript } from './scripts.js'

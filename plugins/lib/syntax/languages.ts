@@ -1,11 +1,11 @@
-/** The languages that files are read as, by ast-grep's names. */
+/** A language of source files, by the name of ast-grep. */
 export interface Language {
   id: string
-  /** As ast-grep writes it in its answers. */
+  /** Name in the output of ast-grep. */
   title: string
   aliases: string[]
   extensions: string[]
-  /** Read by tree-sitter alone: it has an outline, and no patterns. */
+  /** Read by tree-sitter only: has an outline but no patterns. */
   isOutlineOnly?: true
 }
 
@@ -51,10 +51,10 @@ export const languages: readonly Language[] = [
   { ...toLanguage('zig', 'Zig', '', 'zig'), isOutlineOnly: true },
 ]
 
-/** Those that patterns are written in. */
+/** Languages with patterns. */
 export const patternLanguages = languages.filter(({ isOutlineOnly }) => !isOutlineOnly)
 
-/** Languages whose symbols ast-grep knows by itself. */
+/** Languages with built-in outline rules in ast-grep. */
 export const outlinedByAstGrep: ReadonlySet<string> = new Set(
   'typescript tsx javascript python rust go java c cpp csharp ruby php kotlin swift markdown'.split(' '),
 )
@@ -66,10 +66,10 @@ const byExtension = new Map(
   languages.flatMap((language) => language.extensions.map((extension) => [extension, language] as const)),
 )
 
-/** The language of that name or alias, in any case. */
+/** Returns the language with this name or alias; case does not matter. */
 export const languageByName = (name: string): Language | undefined => byName.get(name.toLowerCase())
 
-/** The language that a file's name speaks for. */
+/** Returns the language of a file extension. */
 export function languageByPath(path: string): Language | undefined {
   const [, extension] = /\.([^./]+)$/.exec(path) ?? []
   return extension === undefined ? undefined : byExtension.get(extension.toLowerCase())

@@ -1,18 +1,18 @@
 export type Library = typeof import('@ast-grep/napi')
 let library: Promise<Library | undefined> | undefined
 
-/** ast-grep as a library, loaded at its first use; `undefined` where its package brings nothing for this platform. */
+/** Loads ast-grep as a library at first use; `undefined` where its package does not support this platform. */
 export function loadAstGrepLibrary(): Promise<Library | undefined> {
   return (library ??= import('@ast-grep/napi').catch(() => undefined))
 }
 
-/** Brackets that are open at a time, up to which what is asked of each node takes the same time. */
+/** Depth of brackets up to which a query takes constant time per node. */
 const MAX_OPEN_BRACKETS = 256
 
-/** Units of a line up to which a place in it is told in the same time. */
+/** UTF-16 units of a line up to which a position is computed in constant time. */
 export const MAX_LINE_UNITS = 16_384
 
-/** Whether no nesting, and no line of more units than these, makes the time that a tree takes in this process go by the square of a text. */
+/** Returns whether nesting and lines of at most `most` units keep the time of parsing in this process linear. */
 export function isLinearToParse(text: string, most = Infinity): boolean {
   let [open, start] = [0, 0]
   for (let at = 0; at < text.length; at += 1) {

@@ -15,7 +15,7 @@ const conditions = [{ kind: 'media_statement' }, { kind: 'supports_statement' }]
 const conditional = { rule: { kind: 'rule_set', inside: { kind: 'block', inside: { any: conditions } } } }
 const CONDITIONAL_RULES = /@(?:media|supports)\b/i
 
-/** The elements of a page with an id. `undefined` where only tree-sitter can read the page. */
+/** Returns the elements of a page with an id; `undefined` where only tree-sitter can read the page. */
 export async function outlinePage(root: SgNode, text: string): Promise<OutlineItem[] | undefined> {
   if (isUnsound(root, text)) return undefined
   const at = createPositions(text)
@@ -25,7 +25,7 @@ export async function outlinePage(root: SgNode, text: string): Promise<OutlineIt
   })
 }
 
-/** The rules of a style sheet, those of media inside. `undefined` where only tree-sitter can read it. */
+/** Returns the rules of a style sheet, nested in media rules; `undefined` where only tree-sitter can read it. */
 export async function outlineStyles(root: SgNode, text: string): Promise<OutlineItem[] | undefined> {
   if (isUnsound(root, text)) return undefined
   const at = createPositions(text)
@@ -68,14 +68,14 @@ async function collectItems(
   return items
 }
 
-/** What does not parse, and what begins with a mark of its encoding, which the other parser is not given. */
+/** Returns whether a text does not parse or begins with a byte order mark. */
 const isUnsound = (root: SgNode, text: string): boolean =>
   text.startsWith('\uFEFF') || root.find({ rule: { kind: 'ERROR' } }) !== null
 
 const findChild = (node: SgNode, kind: string): SgNode | undefined =>
   node.namedChildren().find((child) => child.is(kind))
 
-/** The value of an id, rather one between quotes; scripts and styles are known by those alone. */
+/** Returns the value of an id, quoted ones first. Scripts and styles have quoted ids only. */
 function findId(node: SgNode): string | undefined {
   const attributes = findChild(node, 'start_tag')!
     .namedChildren()

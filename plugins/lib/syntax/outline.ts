@@ -3,7 +3,15 @@ import { sha256 } from '../../../core/system/index.js'
 import { visibleLine } from '../../../core/text/index.js'
 import type { Context } from '../../../core/contract/index.js'
 import type { EntryStat, Handle } from '../../../core/workspace/index.js'
-import { comparePaths, toParentPath, pluralize, nextCall, notice, listSearchNotices, some } from '../base/index.js'
+import {
+  comparePaths,
+  toParentPath,
+  pluralize,
+  nextCall,
+  notice,
+  listSearchNotices,
+  formatNames,
+} from '../base/index.js'
 import {
   listFiles,
   openToSearch,
@@ -16,10 +24,10 @@ import { languageByName, languageByPath, type Language } from './languages.js'
 import { createItemFilter } from './outline_filter.js'
 import type { OutlinedFile, OutlineInput, OutlineItem, OutlineOutput } from './types.js'
 
-/** A name over several lines in one, and none that is as long as a page. */
+/** Returns a name on one line, at most 200 characters. */
 export const shortenName = (name: string): string => name.replace(/\s+/g, ' ').slice(0, 200)
 
-/** The language that the caller names, known here or not. */
+/** Returns the language that the caller names, known or not. */
 export function resolveLanguage({ lang }: OutlineInput): Language | undefined {
   return lang === undefined
     ? undefined
@@ -32,12 +40,12 @@ export interface OutlineSubject {
 }
 export interface OutlineSubjects {
   files: OutlineSubject[]
-  /** The path names a single file. */
+  /** `path` names a single file. */
   single: boolean
   listing?: Listing
 }
 
-/** The files to outline, in path order, each with its language. */
+/** Finds the files to outline, in path order, each with its language. */
 export async function findOutlineSubjects(context: Context, input: OutlineInput): Promise<OutlineSubjects> {
   const wanted = resolveLanguage(input)
   await using target = await openToSearch(context, input.path)
@@ -53,25 +61,30 @@ export async function findOutlineSubjects(context: Context, input: OutlineInput)
   return { files, single: false, listing }
 }
 
-/** Outlines by the version of the file, the least recently used removed first. A directory must fit. */
+/** Outlines by the version of the file, least recently used first. Holds the outlines of a whole directory. */
 const cache = new Map<string, OutlineItem[]>()
-/** Some 25 MB. */
+/** About 25 MB. */
 const MAX_CACHED_ITEMS = 100_000
 let cachedItems = 0
 const computeWeight = (items: OutlineItem[]): number => items.reduce((sum, { members }) => sum + 1 + members.length, 1)
 
 type Identity = Pick<EntryStat, 'dev' | 'ino' | 'bytes' | 'mtime_ns' | 'mtime_ms'>
 
-/** A key that changes whenever the file may have; `undefined` where only its bytes can tell. */
-export function toVersion({ dev, ino, bytes, mtime_ns, mtime_ms }: Identity, engine: string): string | undefined {
-  // Within the resolution of a clock two versions may carry one time.
+/** Returns a key that changes with the file; `undefined` for a file changed within the last 2 s. */
+export function toOutlineVersion(
+  { dev, ino, bytes, mtime_ns, mtime_ms }: Identity,
+  engine: string,
+): string | undefined {
+  // Two versions may have the same time within the resolution of a clock.
   return Date.now() - mtime_ms > 2000 ? [engine, dev, ino, bytes, mtime_ns].join(':') : undefined
 }
 
-/** The same of an open file, told by its bytes where it must. */
-export async function readVersion(handle: Handle, engine: string): Promise<string> {
+/** Returns the key of an open file, from a hash of its bytes where the stat is not enough. */
+export async function readOutlineVersion(handle: Handle, engine: string): Promise<string> {
   const { stat } = handle
-  return toVersion(stat, engine) ?? `${engine}:${stat.dev}:${stat.ino}:${sha256(await handle.read(0, stat.bytes))}`
+  return (
+    toOutlineVersion(stat, engine) ?? `${engine}:${stat.dev}:${stat.ino}:${sha256(await handle.read(0, stat.bytes))}`
+  )
 }
 
 export function getCachedItems(version: string): OutlineItem[] | undefined {
@@ -94,28 +107,28 @@ export function cacheItems(version: string, items: OutlineItem[]): void {
   }
 }
 
-/** Whether a file is left out for its size. Throws VT_INPUT_TOO_LARGE where it is the one that was named. */
+/** Returns whether a file is left out for its size. Throws VT_INPUT_TOO_LARGE for a named file. */
 export function isTooLargeToOutline({ path, stat }: Handle, single: boolean): boolean {
   if (stat.bytes <= (single ? MAX_SEARCHED_BYTES : MAX_PARSED_BYTES)) return false
   if (single) throw tooLargeToParse(path, stat.bytes)
   return true
 }
 
-/** The remarks on files that were too much to parse, and on those that could not be opened. */
+/** Returns notices about files that are too large to parse or cannot be opened. */
 export function describeSkipped(large: string[], unread: string[]): Notice[] {
   const remark = (files: string[], what: string) =>
     files.length > 0
-      ? [notice('VT_SEARCH_SKIPPED', `${pluralize(files.length, 'file')} ${what}, left out: ${some(files)}`)]
+      ? [notice('VT_SEARCH_SKIPPED', `${pluralize(files.length, 'file')} ${what}, left out: ${formatNames(files)}`)]
       : []
-  return [...remark(large, 'too much to parse'), ...remark(unread, 'not read')]
+  return [...remark(large, 'too large to parse'), ...remark(unread, 'not read')]
 }
 
 const MAX_ANSWER = { items: 2000, bytes: 262_144 }
 
-/** Tells what an answer shows of a file. */
+/** Returns the part of a file that an answer shows. */
 export type OutlineShaper = (file: OutlinedFile) => ReturnType<typeof shapeFile>
 
-/** Shapes files, each once, for as long as one call lasts. Throws VT_INPUT_INVALID, VT_SEARCH_PATTERN. */
+/** Creates a shaper for one call, which caches its results. Throws VT_INPUT_INVALID, VT_SEARCH_PATTERN. */
 export async function createShaper(input: OutlineInput, single: boolean): Promise<OutlineShaper> {
   const filter = await createItemFilter(input, single)
   const known = new Map<string, ReturnType<typeof shapeFile>>()
@@ -136,7 +149,7 @@ function shapeFile(
   return { kept, groups, shaped, bytes: Buffer.byteLength(JSON.stringify(shaped)) }
 }
 
-/** Tells of files, which come in path order, whether an answer has room for more after each. */
+/** Creates a check that gets files in path order and returns whether the answer has room for more. */
 export function createRoomCheck(shaper: OutlineShaper): (file: OutlinedFile) => boolean {
   let [items, bytes] = [0, 0]
   return (file) => {
@@ -149,7 +162,7 @@ export function createRoomCheck(shaper: OutlineShaper): (file: OutlinedFile) => 
 
 export interface DrawnOutline {
   files: OutlinedFile[]
-  /** Files that were not drawn because of `max_results`, and because the answer is full. */
+  /** Files that were not outlined because of `max_results` or a full answer. */
   beyond: string[]
   backend: OutlineOutput['backend']
   notices: Notice[]
@@ -157,7 +170,7 @@ export interface DrawnOutline {
   listing?: Listing | undefined
 }
 
-/** The answer: filtered, in the view that was asked for, cut at the caps. */
+/** Creates the answer: filtered, in the requested view, cut at the limits. */
 export function createOutlineAnswer(
   drawn: DrawnOutline,
   { input, given }: Pick<Call<OutlineInput>, 'input' | 'given'>,
@@ -181,7 +194,7 @@ export function createOutlineAnswer(
     ...(sub !== undefined && { next: nextCall('outline', { ...given, path: sub }) }),
   }
   const notices = [...drawn.notices, ...(drawn.listing ? listSearchNotices(drawn.listing) : [])]
-  const tail = left.length > 0 ? `${pluralize(left.length, 'file')} left out; outline a sub-directory.` : ''
+  const tail = left.length > 0 ? `${pluralize(left.length, 'file')} left out; outline a subdirectory.` : ''
   const none =
     drawn.files.length + drawn.beyond.length > 0
       ? 'No symbols in'
@@ -193,7 +206,7 @@ export function createOutlineAnswer(
   return ok(output, { text, ...(notices.length > 0 && { notices }) })
 }
 
-/** Shapes files until an answer is full; `cutAt` is the index of the first file that is left out. */
+/** Shapes files until the answer is full; `cutAt` is the index of the first file left out. */
 function fitFiles({ files: all, single }: DrawnOutline, view: OutlineInput['view'], shaper: OutlineShaper) {
   const files: { shaped: unknown; text: string; symbols: number }[] = []
   let [items, bytes] = [0, 0]
@@ -205,14 +218,14 @@ function fitFiles({ files: all, single }: DrawnOutline, view: OutlineInput['view
     bytes += shown.bytes
     if (bytes > MAX_ANSWER.bytes && index > 0) return { files, items, cutAt: index }
     if (kept.length > 0 || single) {
-      files.push({ shaped: shown.shaped, text: render(file, shown.groups), symbols: symbols(kept) })
+      files.push({ shaped: shown.shaped, text: render(file, shown.groups), symbols: countSymbols(kept) })
     }
     if (items > MAX_ANSWER.items) return { files, items, cutAt: index + 1 }
   }
   return { files, items, cutAt: all.length }
 }
 
-const symbols = (items: OutlineItem[]): number => items.reduce((sum, item) => sum + 1 + item.members.length, 0)
+const countSymbols = (items: OutlineItem[]): number => items.reduce((sum, item) => sum + 1 + item.members.length, 0)
 
 function toOutput({ path, lang, items }: OutlinedFile, groups: Group[], view: OutlineInput['view']): unknown {
   if (view === 'full') return { path, lang, items }
@@ -226,7 +239,7 @@ interface Group {
   members: string[]
 }
 
-/** Names by kind, in the order in which the kinds first appear. */
+/** Groups names by kind, in the order of first appearance. */
 function groupByKind(items: OutlineItem[]): Group[] {
   const groups = new Map<string, Group>()
   for (const { kind, name, members } of items) {

@@ -31,7 +31,7 @@ const SYMBOL_TYPES = [
   'typeParameter',
 ]
 
-/** What the caller's words leave of a file. Throws VT_INPUT_INVALID, VT_SEARCH_PATTERN. */
+/** Creates the filter of items that the input selects. Throws VT_INPUT_INVALID, VT_SEARCH_PATTERN. */
 export async function createItemFilter(
   input: OutlineInput,
   single: boolean,
@@ -45,14 +45,14 @@ export async function createItemFilter(
   const narrowMembers = (item: OutlineItem): OutlineItem =>
     input.pub_members ? { ...item, members: item.members.filter((member) => member.isPublic) } : item
   return ({ lang, items }) => {
-    // A CommonJS module has no syntax that exports; it shows what it holds.
+    // A CommonJS module has no export syntax, so its structure is shown.
     const common = lang === 'JavaScript' && !items.some(({ isExported, isImport }) => isExported || isImport)
     const role = input.items !== 'auto' ? input.items : single || common ? 'structure' : 'exports'
     return items.filter((item) => isKept(item, role)).map(narrowMembers)
   }
 }
 
-/** A regular expression that answers in linear time, whatever it is. */
+/** Compiles a regular expression that runs in linear time. */
 async function compileRegex(pattern: string): Promise<(text: string) => boolean> {
   const { RE2JS } = await import('re2js')
   try {
@@ -61,7 +61,8 @@ async function compileRegex(pattern: string): Promise<(text: string) => boolean>
   } catch (error) {
     throw createSlotError(
       'VT_SEARCH_PATTERN',
-      `'match' ${JSON.stringify(pattern.slice(0, 80))} is no regular expression: ${(error as Error).message.slice(0, 160)}.`,
+      `'match' ${JSON.stringify(pattern.slice(0, 80))} is not a valid regular expression: ` +
+        `${(error as Error).message.slice(0, 160)}.`,
     )
   }
 }

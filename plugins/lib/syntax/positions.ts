@@ -1,19 +1,19 @@
 import type { Pos } from '@ast-grep/napi'
 import type { Range } from './types.js'
 
-/** From UTF-16 units, in which parsers count that run on JavaScript's strings, to bytes and code points. */
+/** Converts UTF-16 units, which parsers of JavaScript strings count, to bytes and code points. */
 export interface Positions {
-  /** Bytes before a UTF-16 index. */
+  /** Counts bytes before a UTF-16 index. */
   byte(index: number): number
-  /** Code points before a UTF-16 column of a zero-based line. */
+  /** Counts code points before a UTF-16 column of a zero-based line. */
   column(line: number, column: number): number
-  /** Code points between two UTF-16 indices. */
+  /** Counts code points between two UTF-16 indices. */
   points(from: number, to: number): number
-  /** Bytes, lines and columns of both ends. */
+  /** Returns bytes, lines and columns of both ends. */
   range(ends: Record<'start' | 'end', Pos>): Range
 }
 
-/** Units between two marks: no position costs more than counting this many, however long the lines are. */
+/** UTF-16 units between two marks: the most units counted for one position. */
 const STRIDE_UNITS = 128
 
 export function createPositions(text: string): Positions {
@@ -32,7 +32,7 @@ export function createPositions(text: string): Positions {
   }
 }
 
-/** Of a text in which every unit is a byte. */
+/** Positions of a text in which every unit is a byte. */
 const ASCII_POSITIONS: Omit<Positions, 'range'> = {
   byte: (index) => index,
   column: (_line, column) => column,
@@ -56,7 +56,7 @@ function createMarkedPositions(text: string): Omit<Positions, 'range'> {
   }
 }
 
-/** What lies before each mark. */
+/** Computes the bytes and code points before each mark. */
 function computeMarks(text: string): { bytes: Uint32Array; points: Uint32Array } {
   const bytes = new Uint32Array(Math.floor(text.length / STRIDE_UNITS) + 1)
   const points = new Uint32Array(bytes.length)
@@ -68,7 +68,7 @@ function computeMarks(text: string): { bytes: Uint32Array; points: Uint32Array }
   return { bytes, points }
 }
 
-/** Never between the halves of one character. */
+/** Returns the index of a mark, never between the halves of one character. */
 function toMarkIndex(text: string, mark: number): number {
   const index = mark * STRIDE_UNITS
   const unit = text.charCodeAt(index)

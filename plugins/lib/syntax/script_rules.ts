@@ -14,19 +14,22 @@ export interface Extractor {
   role: 'item' | 'member'
   symbolType: string
   rule: KindRule
-  /** `$NAME` with or without a mark, or another word in its place. */
+  /** `$NAME` with or without a mark, or a fixed word. */
   name: string
   isImport?: boolean
   isExported?: boolean
-  /** A member counts in items of these rules alone. */
+  /** A member counts only in items of these rules. */
   parentRuleIds?: string[]
   isPublic?: boolean
-  /** What a text holds where the rule finds something; for the library alone. */
+  /** Texts that a file must hold for the rule to find something; used by the library only. */
   needs: (string | RegExp)[]
 }
 type How = Partial<Extractor>
 
-/** Marks the name of a function without a body or a variable without a value: it counts where no other item has it. */
+/**
+ * Marks the name of a function without a body or a variable without a value. Such an item counts if no other item has
+ * its name.
+ */
 const MARK = '+'
 
 const named: Rule = { field: 'name', pattern: '$NAME' }
@@ -35,14 +38,14 @@ const topLevel: Rule = { inside: { kind: 'program' } }
 const statements: Rule = { any: [{ kind: 'lexical_declaration' }, { kind: 'variable_declaration' }] }
 const matchAnyKind = (...kinds: string[]): Rule => ({ any: kinds.map((kind) => ({ kind })) })
 
-/** Reads the word alone: the text of each part of a statement would take quadratic time. */
+/** Reads only the keyword: the text of each part of a statement would take quadratic time. */
 const isConst: Rule = { has: { field: 'kind', regex: '^const$' } }
 const VARIABLES = [
   ['constant', isConst],
   ['variable', { not: isConst }],
 ] as const
 
-/** Declarations with a field `name`, and how an outline calls them. Scripts without types have the first two. */
+/** Declarations with a field `name`, and their kind in an outline. Scripts without types have the first two. */
 const DECLARATIONS = [
   ['function', 'function'],
   ['class', 'class'],
@@ -52,12 +55,12 @@ const DECLARATIONS = [
 ] as const
 
 const EXPORTED_VARIABLE = /export\s+(?:const|let|var)\s/
-/** A pattern ends with a bracket before `=`, or before its type. */
+/** End of a destructuring pattern: a bracket before `=` or before a type. */
 const PATTERN_END = /[\]}]\s*[:=]/
 
 const known = new Map<string, Extractor[]>()
 
-/** Returns the rules for a script, which the program and the library of ast-grep both read; `undefined` for others. */
+/** Returns the rules for a script, for the program and the library of ast-grep; `undefined` for other languages. */
 export function loadScriptRules(language: Language): Extractor[] | undefined {
   if (!['javascript', 'typescript', 'tsx'].includes(language.id)) return undefined
   let rules = known.get(language.id)
@@ -67,13 +70,14 @@ export function loadScriptRules(language: Language): Extractor[] | undefined {
 
 class ScriptRules {
   readonly all: Extractor[] = []
-  /** Whether the script has no types: then only declarations at its top count. */
+  /** The script has no types, so only top-level declarations count. */
   private readonly isPlain: boolean
 
   constructor(private readonly language: Language) {
     this.isPlain = language.id === 'javascript'
     this.addModules()
-    for (const [word, symbol] of this.isPlain ? DECLARATIONS.slice(0, 2) : DECLARATIONS) this.declaration(word, symbol)
+    for (const [word, symbol] of this.isPlain ? DECLARATIONS.slice(0, 2) : DECLARATIONS)
+      this.addDeclaration(word, symbol)
     if (!this.isPlain) this.addSignatures()
     if (!this.isPlain) this.addAbstractClasses()
     this.addClassMembers()
@@ -86,7 +90,7 @@ class ScriptRules {
     this.addMember('enum', 'enumMember', { kind: 'property_identifier', pattern: '$NAME', inside })
   }
 
-  private item(symbolType: string, rule: KindRule, how: How = {}): void {
+  private addItem(symbolType: string, rule: KindRule, how: How = {}): void {
     this.add({ role: 'item', symbolType, rule, name: '$NAME', isExported: true, needs: [], ...how })
   }
 
@@ -100,44 +104,44 @@ class ScriptRules {
     this.all.push({ id: `r${this.all.length}`, language: this.language.title, ...extractor })
   }
 
-  /** Adds a rule for statements that export what the rule describes. */
+  /** Adds a rule for statements that export the described declaration. */
   private addExported(symbol: string, rule: Rule, how: How = {}, where: Rule = topLevel): void {
     const needs = ['export', ...(how.needs ?? [])]
     const declaration = { field: 'declaration', ...rule }
-    this.item(symbol, { kind: 'export_statement', has: declaration, ...where }, { ...how, needs })
+    this.addItem(symbol, { kind: 'export_statement', has: declaration, ...where }, { ...how, needs })
   }
 
-  /** Adds rules for statements that declare what the rule describes, exported or not. */
+  /** Adds rules for ambient declarations, exported or not. */
   private addDeclared(symbol: string, rule: Rule, how: How = {}, where: Rule = topLevel): void {
     const needs = ['declare', ...(how.needs ?? [])]
     const declaration = { kind: 'ambient_declaration', has: rule }
     this.addExported(symbol, declaration, { ...how, needs }, where)
-    this.item(symbol, { ...declaration, ...where }, { ...how, needs })
+    this.addItem(symbol, { ...declaration, ...where }, { ...how, needs })
   }
 
   private addModules(): void {
     const source = { has: { field: 'source', pattern: '$NAME' } }
-    this.item('module', { kind: 'import_statement', ...source }, { isImport: true, isExported: false })
-    this.item('module', { kind: 'export_statement', ...source }, { needs: ['export'] })
-    // As ast-grep has it, a list of exports counts where it ends with a semicolon.
+    this.addItem('module', { kind: 'import_statement', ...source }, { isImport: true, isExported: false })
+    this.addItem('module', { kind: 'export_statement', ...source }, { needs: ['export'] })
+    // As in ast-grep, a list of exports counts if it ends with a semicolon.
     const has = { kind: 'export_clause', pattern: '$NAME' }
     const list = { regex: '^export\\s*\\{(?s:.*);$', not: { has: { field: 'source', pattern: '$SOURCE' } } }
-    this.item('module', { kind: 'export_statement', has, ...list }, { name: 'exports', needs: ['export'] })
+    this.addItem('module', { kind: 'export_statement', has, ...list }, { name: 'exports', needs: ['export'] })
     if (this.isPlain) return
     const space = { kind: 'internal_module', has: named }
     const needs = [/namespace|module/]
     this.addExported('module', space, { needs }, {})
     this.addDeclared('module', space, { needs }, {})
-    this.item('module', space, { isExported: false, needs })
+    this.addItem('module', space, { isExported: false, needs })
     const text = { field: 'name', kind: 'string', has: { kind: 'string_fragment', pattern: '$NAME' } }
     this.addDeclared('module', { kind: 'module', has: text }, { needs }, {})
   }
 
-  private declaration(word: string, symbol: string): void {
+  private addDeclaration(word: string, symbol: string): void {
     const rule = { kind: `${word}_declaration`, has: named }
     const needs = [word.replace('_alias', '')]
     this.addExported(symbol, rule, { needs }, {})
-    this.item(symbol, { ...rule, ...(this.isPlain && topLevel) }, { isExported: false, needs })
+    this.addItem(symbol, { ...rule, ...(this.isPlain && topLevel) }, { isExported: false, needs })
   }
 
   private addSignatures(): void {
@@ -152,7 +156,7 @@ class ScriptRules {
     const needs = ['abstract']
     this.addExported('class', rule, { needs })
     this.addDeclared('class', rule, { needs })
-    this.item('class', { ...rule, ...topLevel }, { isExported: false, needs })
+    this.addItem('class', { ...rule, ...topLevel }, { isExported: false, needs })
   }
 
   private addClassMembers(): void {
@@ -186,29 +190,29 @@ class ScriptRules {
       const single = { all: [statements, word, { has: declarator }, { not: several }] }
       const within = (outer: Rule): Rule => ({ inside: { all: [statements, word, { inside: outer }] } })
       this.addExported(symbol, single)
-      this.item(symbol, { ...declarator, ...within(exporting) }, { needs: [EXPORTED_VARIABLE] })
+      this.addItem(symbol, { ...declarator, ...within(exporting) }, { needs: [EXPORTED_VARIABLE] })
       if (!this.isPlain) this.addDeclared(symbol, single, marked)
-      if (!this.isPlain) this.item(symbol, { ...declarator, ...within(ambient) }, marked)
+      if (!this.isPlain) this.addItem(symbol, { ...declarator, ...within(ambient) }, marked)
       const inside = { kind: 'variable_declarator', ...within(exporting), stopBy: { not: inPattern } }
       const all = [{ inside: inPattern }, { not: isDefault }]
       for (const kind of ['identifier', 'shorthand_property_identifier_pattern']) {
         const needs = [EXPORTED_VARIABLE, PATTERN_END]
-        this.item(symbol, { kind, pattern: '$NAME', all, inside }, { needs })
+        this.addItem(symbol, { kind, pattern: '$NAME', all, inside }, { needs })
       }
     }
   }
 
-  /** Adds rules for variables at the top that are not exported. */
+  /** Adds rules for top-level variables that are not exported. */
   private addOwnVariables(): void {
     const isArrow = { has: { field: 'value', kind: 'arrow_function' } }
     const isValued = { has: { field: 'value', pattern: '$VALUE' } }
     const add = (symbol: string, rule: Rule, word: Rule = {}): void => {
       const inside = { kind: 'lexical_declaration', ...word, ...topLevel }
-      this.item(symbol, { kind: 'variable_declarator', has: identifier, inside, ...rule }, { isExported: false })
+      this.addItem(symbol, { kind: 'variable_declarator', has: identifier, inside, ...rule }, { isExported: false })
     }
     add('function', { all: [isArrow] })
     add('constant', { all: [isValued, { not: isArrow }] }, isConst)
-    // As ast-grep has it, a typed variable with a value is a constant, and a typed pattern is named by its text.
+    // As in ast-grep, a typed variable with a value is a constant, and a typed pattern has its text as name.
     const isTyped = { has: { field: 'type', pattern: '$TYPE' } }
     if (!this.isPlain) add('constant', { has: named, all: [isTyped, isValued, { not: isArrow }] })
     add('variable', { not: isArrow }, { not: isConst })
@@ -217,7 +221,7 @@ class ScriptRules {
 
 const files = new Map<string, string>()
 
-/** Returns a file of the rules for a script, for the program. Writes it once, and again where it was removed. */
+/** Returns the file with the rules for a script. Writes it once, and again if it was removed. */
 export function writeScriptRules(language: Language): string | undefined {
   const rules = loadScriptRules(language)
   if (!rules) return undefined
@@ -231,7 +235,7 @@ export function writeScriptRules(language: Language): string | undefined {
 }
 
 /** Returns the items of a script that count, without their marks. */
-export function removeMarks(items: OutlineItem[]): OutlineItem[] {
+export function unmarkItems(items: OutlineItem[]): OutlineItem[] {
   const isMarked = ({ kind, name }: OutlineItem): boolean => kind !== 'module' && name.startsWith(MARK)
   const names = new Set(items.flatMap((item) => (isMarked(item) ? [] : [item.name])))
   return items.flatMap((item) => {

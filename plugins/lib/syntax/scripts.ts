@@ -4,9 +4,9 @@ import type { Language } from './languages.js'
 import { shortenName } from './outline.js'
 import type { OutlineItem } from './types.js'
 import { createPositions } from './positions.js'
-import { loadScriptRules, removeMarks, type Extractor } from './script_rules.js'
+import { loadScriptRules, unmarkItems, type Extractor } from './script_rules.js'
 
-/** A rule for the library, which binds a variable of its own: it shows which rule found a node. */
+/** A rule for the library. Each rule binds its own variable, which identifies the rule of a node. */
 interface LibraryRule {
   extractor: Extractor
   variable: string
@@ -27,7 +27,7 @@ function loadLibraryRules(language: Language): LibraryRule[] {
   return rules
 }
 
-/** Returns the rules that may find something in a text: to read all of them takes longer than to search a short one. */
+/** Returns the rules that can match in a text: parsing all rules takes longer than searching a short text. */
 function selectRules(text: string, language: Language): LibraryRule[] {
   const tested = new Map<string | RegExp, boolean>()
   const isHeld = (word: string | RegExp): boolean => {
@@ -38,9 +38,8 @@ function selectRules(text: string, language: Language): LibraryRule[] {
 }
 
 /**
- * Returns the items of a script from a tree that ast-grep's library parsed, by the rules that its program is given.
- * `undefined` where something does not parse: how a parser goes on after an error depends on the encoding, and only
- * the program reads bytes.
+ * Returns the items of a script from a tree parsed by ast-grep's library, by the rules of the program. `undefined`
+ * for a text with syntax errors: error recovery depends on the encoding, and only the program reads bytes.
  */
 export async function outlineScript(
   root: SgNode,
@@ -64,7 +63,7 @@ export async function outlineScript(
     if (astKind === 'ERROR') return undefined
     const range = node.range()
     const [from, to] = [range.start.index, range.end.index]
-    // What is written inside an item is a member of it or nothing, and inside a member nothing.
+    // A node inside an item is its member or is ignored; a node inside a member is ignored.
     if (from < endOfMember) continue
     const isInside = from < end
     for (const { extractor, variable } of byKind.get(astKind) ?? []) {
@@ -89,10 +88,10 @@ export async function outlineScript(
       break
     }
   }
-  return removeMarks(items)
+  return unmarkItems(items)
 }
 
-/** Returns the line of a place, as far as it lies between two others. */
+/** Returns the line at `place`, clipped to the range `from`–`to`. */
 function readLine(text: string, place: number, from: number, to: number): string {
   const line = text.indexOf('\n', place)
   return text.slice(Math.max(from, text.lastIndexOf('\n', place - 1) + 1), line < 0 ? to : Math.min(line, to))

@@ -1,15 +1,15 @@
-import { shortLine } from '../../../core/text/index.js'
-import type { Approval, Approved, Io } from '../../../core/contract/index.js'
+import { truncateLine } from '../../../core/text/index.js'
+import type { Approval, ApprovalAnswer, Io } from '../../../core/contract/index.js'
 import { askAlone, readLine } from './terminal.js'
 
-/** Asks the person at the terminal whether a call may be made, and for how long a yes is meant where it can be remembered. */
+/** Asks the person at the terminal to approve a call, and for which scope if the approval can be remembered. */
 export const createApprover =
   (terminal: Io) =>
-  (request: Approval): Promise<Approved> =>
+  (request: Approval): Promise<ApprovalAnswer> =>
     askAlone(terminal, (io) => askApproval(io, request))
 
-async function askApproval(io: Io, { question, covers }: Approval): Promise<Approved> {
-  if (covers !== undefined) io.stderr.write(`s = for this session, a = always: ${shortLine(covers, 400)}\n`)
+async function askApproval(io: Io, { question, covers }: Approval): Promise<ApprovalAnswer> {
+  if (covers !== undefined) io.stderr.write(`s = for this session, a = always: ${truncateLine(covers, 400)}\n`)
   io.stderr.write(`${question}\n`)
   const answer = await readLine(
     io,

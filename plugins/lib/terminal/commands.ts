@@ -1,11 +1,11 @@
 import { Command, CommanderError } from 'commander'
-import { nearest } from '../../../core/text/index.js'
+import { findNearest } from '../../../core/text/index.js'
 import type { Io } from '../../../core/contract/index.js'
 import { pluralize } from '../base/index.js'
 import { HELP_WIDTH } from './slot_help.js'
 import { toOneLine, say } from './terminal.js'
 
-/** A verb with sub-commands; what it prints goes through the streams of the surface. */
+/** Creates a verb with sub-commands that prints to the streams of the surface. */
 export function createVerb(name: string, description: string, io: Io): Command {
   const command = new Command(`vtcode ${name}`)
   return command
@@ -21,7 +21,10 @@ export function createVerb(name: string, description: string, io: Io): Command {
     .addHelpText('after', '\nFlags that every verb takes: `vtcode help`.')
 }
 
-/** Runs the sub-command that the words name. A wrong command line is 2, help is 0; otherwise the action says it by `done`. */
+/**
+ * Runs a sub-command and returns the exit code: 2 for a wrong command line, 0 for help, otherwise the result of
+ * `done`.
+ */
 export async function runCommand(command: Command, argv: string[], done: () => number): Promise<number> {
   try {
     await command.parseAsync(argv, { from: 'user' })
@@ -32,7 +35,7 @@ export async function runCommand(command: Command, argv: string[], done: () => n
   }
 }
 
-// Flags that one verb knows and another does not: where they belong.
+// Hints for flags that only other verbs take.
 const FLAG_OWNERS = {
   '--model': 'it goes with ask, exec, chat and resume',
   '--provider': 'it goes with ask, exec, chat and resume',
@@ -40,11 +43,11 @@ const FLAG_OWNERS = {
   '--resume': 'it goes with ask, exec and chat',
   '--continue': 'it goes with ask, exec, chat and resume',
   '--json': 'it goes with call, ask, exec, resume and with lists',
-  '--agent': 'agents work beside a conversation, `vtcode agents` lists them',
+  '--agent': 'agents work parallel to a conversation, `vtcode agents` lists them',
   '--surface': 'it goes with chat',
   '--remote': 'there are no other machines to work on yet',
 }
-/** What is wrong, and where the right form stands unless that is said already. */
+/** Prints a usage error, and the command that shows the right form. */
 function reportUsageError(text: string, command: Command, io: Io): void {
   const elsewhere = explainFlag(text)
   if (elsewhere) return say(io, 'error', elsewhere)
@@ -68,12 +71,13 @@ function explainFlag(text: string): string | undefined {
     : undefined
 }
 
-/** A word that is no sub-command. Where one needs no name, commander takes the word for an argument of that one. */
+/** Explains an unknown sub-command. With a default sub-command, commander reports the word as an extra argument. */
 function explainUnknownWord(text: string, word: string, { commands }: Command): string | undefined {
   if (commands.length === 0 || !/^error: (?:unknown command|too many arguments)/.test(text)) return undefined
   const known = commands.map((one) => one.name())
-  const like = nearest(word, known)
-  return `Unknown sub-command '${toOneLine(word)}'${like === undefined ? '' : ` (did you mean ${like}?)`}; known: ${known.join(', ')}.`
+  const like = findNearest(word, known)
+  const suggestion = like === undefined ? '' : ` (did you mean ${like}?)`
+  return `Unknown sub-command '${toOneLine(word)}'${suggestion}; known: ${known.join(', ')}.`
 }
 
 function explainExtraWord(
@@ -82,5 +86,6 @@ function explainExtraWord(
   form: string,
 ): string | undefined {
   if (!text.startsWith('error: too many arguments')) return undefined
-  return `'${toOneLine(args[length] ?? '')}' has no place here; \`${form}\` takes ${length === 0 ? 'no word' : pluralize(length, 'word')} besides its flags.`
+  const words = length === 0 ? 'no word' : pluralize(length, 'word')
+  return `'${toOneLine(args[length] ?? '')}' has no place here; \`${form}\` takes ${words} besides its flags.`
 }

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../../core/shapes/index.js'
 import type { Io } from '../../../core/contract/index.js'
 
-/** The words of a command line make no call; the message says why. */
+/** The words of a command line are not a valid call. */
 export class CallUsageError extends Error {}
 
-/** Takes the name of the tool off the words. Throws a UsageError. */
+/** Removes the name of the tool from the words and returns it. Throws CallUsageError. */
 export function takeTool(words: string[]): string {
   const tool = words.shift()
   if (tool === undefined) throw new CallUsageError('Name the tool to call; `vtcode tools` lists them.')
@@ -12,13 +12,13 @@ export function takeTool(words: string[]): string {
   return tool
 }
 
-/** The input of a call as words say it: `action --field value …`, or all of it as JSON. Throws a UsageError. */
+/** Reads the input of a call: `action --field value …`, or the whole input as JSON. Throws CallUsageError. */
 export async function readInput(words: string[], io: Io): Promise<JsonObject> {
   const action = words[0] !== undefined && !words[0].startsWith('--') ? { action: words.shift() } : {}
   const fields = readFields(words)
   const whole = Object.keys(fields).length === 1 ? fields['input'] : undefined
   if (whole === '-') return { ...action, ...parseInput(await readAll(io)) }
-  // A field may be called "input" too, and its text is no JSON object: patches are given like this.
+  // A tool may have a field "input" with text instead of JSON, for example a patch.
   if (typeof whole === 'string' && whole.trimStart().startsWith('{')) return { ...action, ...parseInput(whole) }
   return { ...action, ...fields }
 }

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import type { Io, Kernel } from '../../../core/contract/index.js'
 
-/** What `vtcode <verb> --help` prints; empty for a verb of others, of which nobody knows what it does with `--help`. */
+/** Returns the output of `vtcode <verb> --help`; empty for a verb of a plugin, which may do anything with `--help`. */
 export async function readHelpText(kernel: Kernel, verb: string, io: Io): Promise<string> {
   const ours = kernel.inspection
     .contributions()

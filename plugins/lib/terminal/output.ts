@@ -1,17 +1,17 @@
 import { visibleJson } from '../../../core/text/index.js'
 import type { Io } from '../../../core/contract/index.js'
 
-/** How a list is asked for; nothing said: text at a terminal, a JSON document elsewhere. */
+/** Requested form of a list. Default: text at a terminal, a JSON document elsewhere. */
 export interface OutputForm {
   json?: boolean | undefined
   text?: boolean | undefined
 }
 
-/** Whether a JSON document is printed, and not the text that a person reads. */
+/** Returns whether to print a JSON document instead of text. */
 export const shouldPrintJson = ({ stdout }: Io, { json, text }: OutputForm): boolean =>
   json ?? (text === undefined ? stdout.isTTY !== true : !text)
 
-/** A value as one line of JSON, in which what moves a cursor, turns or hides text stands in escapes: parsed, it is what it was. */
+/** Formats a value as one line of JSON. Characters that move the cursor or reverse or hide text are escaped. */
 export const formatDocument = (value: unknown): string => `${visibleJson(JSON.stringify(value))}\n`
 
 const UNITS: readonly [seconds: number, unit: string][] = [
@@ -20,7 +20,7 @@ const UNITS: readonly [seconds: number, unit: string][] = [
   [60, 'min'],
 ]
 
-/** How long ago something was, for a person; a month and more is a day in the calendar. What is no time stays as it is. */
+/** Formats the age of a time for a person, or the date if older than 30 days. Returns an invalid time unchanged. */
 export function formatAge(time: string, now: number): string {
   const seconds = Math.round((now - Date.parse(time)) / 1000)
   if (Number.isNaN(seconds)) return time

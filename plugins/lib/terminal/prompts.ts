@@ -5,10 +5,10 @@ import { createApprover } from './approver.js'
 import { createAsker } from './questions.js'
 import { isInteractive, toOneLine, say } from './terminal.js'
 
-/** Words that mean something else in every chat. */
+/** Commands of every chat. */
 const RESERVED_WORDS = new Set(['/help', '/mode', '/plan', '/tasks', '/goal', '/compact', '/quit', '/exit', '/steer'])
 
-/** The prompt behind a word; a server that brings it may have to be asked first. */
+/** Finds the prompt of a command word. Loads deferred contributions if the prompt is not known yet. */
 export async function findPrompt(kernel: Kernel, word: string): Promise<UserPrompt | undefined> {
   if (!/^\/[\p{L}\p{N}_-]+$/u.test(word) || RESERVED_WORDS.has(word)) return undefined
   const find = (): UserPrompt | undefined => listPrompts(kernel).find(({ offer }) => offer.name === word.slice(1))
@@ -16,10 +16,10 @@ export async function findPrompt(kernel: Kernel, word: string): Promise<UserProm
   return find()
 }
 
-/** A line for each prompt that plugins, packages and servers offer. */
+/** Renders a line for each prompt of plugins, packages and servers. */
 export async function renderPromptHelp(kernel: Kernel): Promise<string> {
   await kernel.inspection.loadDeferred()
-  // Skills that only tell a model how to work are there for it; commands are for people.
+  // Skills without a prompt body or arguments are instructions for models, not commands for people.
   const shown = listPrompts(kernel).filter(
     ({ skill }) => skill?.body !== undefined || skill === undefined || skill.argument_hint !== undefined,
   )
@@ -33,7 +33,7 @@ export async function renderPromptHelp(kernel: Kernel): Promise<string> {
     .join('')
 }
 
-/** What a prompt says with these words in it; nothing where it says why not. */
+/** Returns the text of a prompt with its arguments, or prints the error and returns `undefined`. */
 export async function fillPrompt(
   kernel: Kernel,
   { offer: { arguments: texts = [] }, skill, call }: UserPrompt,

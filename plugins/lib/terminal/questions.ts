@@ -2,13 +2,13 @@ import type { Io } from '../../../core/contract/index.js'
 import type { Answers, Asker, Question } from '../../../core/shapes/index.js'
 import { askAlone, toOneLine, createPaint } from './terminal.js'
 
-/** Puts questions to the person at the terminal, one after the other, on stderr; Escape and Ctrl-C decline them all. */
+/** Asks the person at the terminal one question after the other, on stderr. Escape and Ctrl-C decline all of them. */
 export const createAsker =
   (terminal: Io): Asker =>
   (questions, signal) =>
-    askAlone(terminal, (io) => ask(io, questions, signal))
+    askAlone(terminal, (io) => askQuestions(io, questions, signal))
 
-/** One of some values, chosen by a person; `undefined` for Escape and Ctrl-C. */
+/** Lets a person choose one of several values; `undefined` for Escape and Ctrl-C. */
 export const pickOne = <T extends string>(
   terminal: Io,
   message: string,
@@ -37,13 +37,13 @@ const toStreams = (io: Io, signal = io.signal) => ({
   signal,
 })
 
-async function ask(io: Io, questions: readonly Question[], signal: AbortSignal): Promise<Answers | undefined> {
+async function askQuestions(io: Io, questions: readonly Question[], signal: AbortSignal): Promise<Answers | undefined> {
   const { isCancel, select, text } = await import('@clack/prompts')
   const common = toStreams(io, AbortSignal.any([signal, io.signal]))
   const answers: Answers = {}
   for (const question of questions) {
     const message = formatMessage(question, io)
-    let chosen: string | symbol = other
+    let chosen: string | symbol = OTHER
     if (question.options) {
       const options = question.options.map(({ label, description }) => ({
         value: label,
@@ -53,11 +53,11 @@ async function ask(io: Io, questions: readonly Question[], signal: AbortSignal):
       chosen = await select({
         ...common,
         message,
-        options: [...options, { value: other, label: 'Something else', hint: 'answer in your own words' }],
+        options: [...options, { value: OTHER, label: 'Something else', hint: 'answer in your own words' }],
       })
       if (isCancel(chosen)) return undefined
     }
-    if (chosen !== other) {
+    if (chosen !== OTHER) {
       answers[question.id] = { selected: [chosen as string] }
       continue
     }
@@ -68,8 +68,8 @@ async function ask(io: Io, questions: readonly Question[], signal: AbortSignal):
   return answers
 }
 
-// No label can be this: labels are not empty.
-const other = ''
+// Labels are never empty.
+const OTHER = ''
 
 function formatMessage({ header, question, focus_area, analysis_hints = [] }: Question, io: Io): string {
   const { bold, dim } = createPaint(io.stderr, io.env)

@@ -1,12 +1,12 @@
 import { isObject, type JsonObject, type Schema, type SlotInfo } from '../../../core/shapes/index.js'
-import { plainly } from '../../../core/input/index.js'
+import { renderPlainText } from '../../../core/input/index.js'
 import { formatColumns, toOneLine } from './terminal.js'
 
-/** The width that help is written for, in characters. */
+/** Width of help, in characters. */
 export const HELP_WIDTH = 80
 const MAX_ROWS = 40
 
-/** One slot on one screen: what it is for, each field on a line, and a call to copy; `long`: as much as there is. */
+/** Renders the help of a slot on one screen: description, fields and an example call. `long`: without cuts. */
 export function renderSlotHelp(slot: SlotInfo, long = false): string {
   const { tool, action, description, effects, example } = slot
   const words = [tool, ...(action === undefined ? [] : [action])].join(' ')
@@ -18,12 +18,12 @@ export function renderSlotHelp(slot: SlotInfo, long = false): string {
     .map(([name, field]) => [
       `  --${name}`,
       long ? formatKind(name, field) : cutLine(formatKind(name, field), 30),
-      toOneLine(plainly(String(field['description'] ?? ''))),
+      toOneLine(renderPlainText(String(field['description'] ?? ''))),
     ])
   const head = [
     `vtcode call ${words}${fields.length > 0 ? ' [--field value …]' : ''}`,
     '',
-    ...wrapText(plainly(description), long),
+    ...wrapText(renderPlainText(description), long),
     '',
     `Effects: ${effects.join(', ') || 'none'}`,
     '',
@@ -42,7 +42,7 @@ export function renderSlotHelp(slot: SlotInfo, long = false): string {
   return `${[...head, ...shown, ...tail].join('\n')}\n`
 }
 
-/** A line of at most so many characters. */
+/** Cuts a line to `width` characters. */
 export const cutLine = (line: string, width: number): string =>
   line.length <= width ? line : `${line.slice(0, width - 1)}…`
 
@@ -75,12 +75,12 @@ function formatType({ type, enum: choices, anyOf, items }: Schema): string {
 
 const formatDefault = ({ default: value }: Schema): string => (value === undefined ? '' : ` = ${JSON.stringify(value)}`)
 
-/** The example as words to type, or as JSON where words cannot say it. */
+/** Formats the example call of a slot. */
 function formatExample(words: string, example: SlotInfo['example']): string[] | undefined {
   return isObject(example) ? breakCommand(`  ${formatCall(words, example)}`) : undefined
 }
 
-/** A call as a person types it. */
+/** Formats a call as a command line, with the input as JSON where flags cannot express it. */
 export function formatCall(words: string, input: JsonObject): string {
   const simple = Object.entries(input).every(
     ([, value]) => /^(string|number|boolean)$/.test(typeof value) && !/[\n']/.test(String(value)),
@@ -93,7 +93,7 @@ export function formatCall(words: string, input: JsonObject): string {
   return `vtcode call ${words} ${flags}`.trimEnd()
 }
 const quoteWord = (text: string): string => (/^[\w./:@-]+$/.test(text) ? text : `'${text}'`)
-/** A command over several lines, which a shell takes as one; what has no space to break at runs on. */
+/** Breaks a command into lines that a shell reads as one; a line without a flag to break at is cut. */
 function breakCommand(line: string): string[] {
   if (line.length <= HELP_WIDTH) return [line]
   const at = line.lastIndexOf(' --', HELP_WIDTH - 2)

@@ -1,20 +1,23 @@
 import { redactText, visible, visibleLine } from '../../../core/text/index.js'
 import type { Io } from '../../../core/contract/index.js'
 
-/** Text of others as a person may see it: the function that every text leaves by. */
+/** Escapes text of others for display. */
 export { visible as printable } from '../../../core/text/index.js'
 
-/** What goes to stdout as it is, and to a terminal fit for it. */
+/** Returns text for stdout: escaped for a terminal, unchanged otherwise. */
 export const formatForStdout = ({ stdout }: Io, text: string): string => (stdout.isTTY ? visible(text) : text)
 
 const JOINERS = /[\u200c\u200d\ufe0e\ufe0f]+$/
-/** The same for a text that comes in pieces, to a terminal: what can be shown of it by now; `whole`: nothing follows. */
+/**
+ * Creates a function that escapes a text in pieces for a terminal and returns the part that is ready. `whole`: the
+ * last piece.
+ */
 export function createTerminalStream(): (text: string, whole?: boolean) => string {
   let before = ''
   let held = ''
   return (text, whole = false) => {
     const all = held + text
-    // Whether a sign that joins is drawn depends on both its sides.
+    // A joiner is visible or not depending on both neighbours.
     const end = whole ? all.length : (JOINERS.exec(all)?.index ?? all.length)
     held = all.slice(end)
     const now = before + all.slice(0, end)
@@ -24,7 +27,7 @@ export function createTerminalStream(): (text: string, whole?: boolean) => strin
   }
 }
 
-/** One line of a text of others; what it has of spaces and line ends is one space. */
+/** Returns a text of others on one escaped line, with runs of white space as one space. */
 export function toOneLine(text: string): string {
   return visible(text.replace(/[^\S\u2028\u2029\ufeff]+/g, ' ')).trim()
 }
@@ -38,7 +41,7 @@ export interface Paint {
   cyan(text: string): string
 }
 
-/** Colours for a stream that is a terminal and a user who has not said NO_COLOR; elsewhere the text as it is. */
+/** Creates the colours of a stream; without a terminal, or with NO_COLOR, text stays unchanged. */
 export function createPaint(stream: { isTTY?: boolean }, env: Io['env']): Paint {
   const colourful = stream.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb'
   const style = (on: number, off: number) => (text: string) => (colourful ? `\u001b[${on}m${text}\u001b[${off}m` : text)
@@ -52,14 +55,17 @@ export function createPaint(stream: { isTTY?: boolean }, env: Io['env']): Paint 
   }
 }
 
-/** A remark on stderr; stdout is for data. */
+/** Prints a message on stderr; stdout is for data. */
 export function say(io: Io, level: 'error' | 'warning' | 'info', text: string): void {
   if (io.quiet && level === 'info') return
   const colour = createPaint(io.stderr, io.env)[level === 'error' ? 'red' : level === 'warning' ? 'yellow' : 'dim']
   io.stderr.write(`vtcode: ${colour(level)}: ${visible(redactText(text))}\n`)
 }
 
-/** Lines with their cells padded to columns; the last cell runs free, in a style where one is given. No cell makes a line of its own. */
+/**
+ * Formats rows with cells padded to columns. The last cell is not padded and may have a style. Line ends in cells are
+ * escaped.
+ */
 export function formatColumns(
   table: readonly (readonly string[])[],
   last: (text: string) => string = (text) => text,
@@ -77,20 +83,21 @@ export function formatColumns(
     .join('')
 }
 
-/** True when there is a person to ask: the question goes to stderr, the answer comes from stdin. */
+/** Returns whether a person can be asked: stderr and stdin are terminals. */
 export function isInteractive(io: Io): boolean {
-  // What nobody reads from is not opened.
+  // Reading `stdin` opens it, so stderr is checked first.
   return io.stderr.isTTY === true && io.stdin.isTTY === true
 }
 
-/** Puts a question where somebody may be in the middle of a line. */
-export const askAlone = <T>(io: Io, ask: (io: Io) => Promise<T>): Promise<T> => (io.alone ? io.alone(ask) : ask(io))
+/** Asks while no other input line is being edited. */
+export const askAlone = <T>(io: Io, ask: (io: Io) => Promise<T>): Promise<T> =>
+  io.withTerminal ? io.withTerminal(ask) : ask(io)
 
-/** Asks a person; anything but a clear yes is no, and so are the end of input and an interruption. */
+/** Asks a person for confirmation; only `y` and `yes` confirm. */
 export const confirm = async (io: Io, question: string): Promise<boolean> =>
   /^y(es)?$/i.test(await readLine(io, `${question} [y/N] `))
 
-/** One line from a person, trimmed; empty at the end of input and at an interruption. */
+/** Reads one line from a person, trimmed; empty at the end of input and at an interruption. */
 export async function readLine(io: Io, question: string): Promise<string> {
   const { createInterface } = await import('node:readline')
   const reader = createInterface({ input: io.stdin, output: io.screen ?? io.stderr })
@@ -102,8 +109,8 @@ export async function readLine(io: Io, question: string): Promise<string> {
     }
     const nothing = () => answer('')
     reader.on('close', nothing)
-    // At a terminal in raw mode Ctrl-C is a key; it means the program all the same.
-    // The signal comes later than this turn, and what waits for the answer has to find the program interrupted.
+    // In raw mode Ctrl-C is a key, so the signal is sent to the process here.
+    // The answer waits for the signal, so that its reader finds the program interrupted.
     reader.on('SIGINT', () => (process.once('SIGINT', nothing), void process.kill(process.pid, 'SIGINT')))
     io.signal.addEventListener('abort', nothing)
     reader.question(visible(question), answer)

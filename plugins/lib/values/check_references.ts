@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { isObject, type Contribution, type JsonObject, type Schema } from '../../../core/shapes/index.js'
 import { isProgram } from '../../../core/system/index.js'
-import { nearest, toText } from '../../../core/text/index.js'
+import { findNearest, toText } from '../../../core/text/index.js'
 import { loadDocument } from '../../../core/documents/index.js'
 import { parseReference, type Piece } from './references.js'
 
@@ -17,14 +17,15 @@ const NAME_KEYS = new Set(['if', 'each', 'json', 'input'])
 const LIST_KEYS = new Set(['then', 'else', 'args', 'join'])
 
 /**
- * Finds what `run` and `http` of a manifest refer to and does not exist: a program of the plugin, a field of the input, an option.
- * Each text begins with the file of the plugin, line and column and ends with the fix. Runs nothing of the plugin.
+ * Finds invalid references in `run` and `http` of a manifest: to a program of the plugin, a field of the input, an
+ * option. Each text begins with the file of the plugin, line and column, and ends with the fix. Runs no code of the
+ * plugin.
  */
 export async function checkReferences(contribution: Contribution, input: Schema): Promise<string[]> {
   const { manifest, root, file } = contribution
   const faults = [
     ...checkProgram(manifest.run?.[0], root),
-    ...fieldReferences(manifest).flatMap(({ path, value }) =>
+    ...findFieldReferences(manifest).flatMap(({ path, value }) =>
       checkField(toText(value), path, input, manifest.options ?? {}),
     ),
   ]
@@ -39,18 +40,22 @@ function checkProgram(name: unknown, root: string): Part[] {
   const program = resolve(root, name)
   if (isProgram(program)) return []
   const value = existsSync(program)
-    ? `'${name}' is no executable file. Run \`chmod +x ${name}\`, or name the program that runs it: [sh, '{$plugin_root}/…'].`
+    ? `'${name}' is not executable. Run \`chmod +x ${name}\`, ` +
+      "or name the program that runs it: [sh, '{$plugin_root}/…']."
     : `'${name}' does not exist. Name a file of the plugin, relative to its folder, with slashes.`
   return [{ path: ['run', 0], value }]
 }
 
-/** The names of fields and options that a manifest refers to, with their paths; the name of an option begins with `$option.`. */
-function fieldReferences({ run = [], stdin, cwd, env, http = {} }: Contribution['manifest']): Part[] {
+/**
+ * Returns the names of fields and options in a manifest, with their paths; the name of an option begins with
+ * `$option.`.
+ */
+function findFieldReferences({ run = [], stdin, cwd, env, http = {} }: Contribution['manifest']): Part[] {
   const { url, query, headers, auth, body } = http
   const values = [
-    ...entriesOf(query, ['http', 'query']),
-    ...entriesOf(headers, ['http', 'headers']),
-    ...entriesOf(auth, ['http', 'auth']),
+    ...listEntries(query, ['http', 'query']),
+    ...listEntries(headers, ['http', 'headers']),
+    ...listEntries(auth, ['http', 'auth']),
   ]
   const elements: Part[] = [
     ...[
@@ -59,23 +64,23 @@ function fieldReferences({ run = [], stdin, cwd, env, http = {} }: Contribution[
       { path: ['cwd'], value: cwd },
     ],
     // A text of `env` is literal.
-    ...entriesOf(env, ['env']).filter(({ value }) => typeof value !== 'string'),
+    ...listEntries(env, ['env']).filter(({ value }) => typeof value !== 'string'),
     ...[{ path: ['http', 'url'], value: url }, ...values],
   ]
   return [
-    ...elements.flatMap((part) => referencesIn(part)),
-    ...referencesIn({ path: ['http', 'body'], value: body }, true),
+    ...elements.flatMap((part) => findReferences(part)),
+    ...findReferences({ path: ['http', 'body'], value: body }, true),
   ]
 }
 
 /** In `data` each key is a key of the body that is sent. */
-function referencesIn({ path, value }: Part, data = false): Part[] {
-  if (typeof value === 'string') return piecesOf(value).map((name) => ({ path, value: name }))
-  if (Array.isArray(value)) return value.flatMap((one, at) => referencesIn({ path: [...path, at], value: one }, data))
-  return entriesOf(value, path).flatMap((part) => {
+function findReferences({ path, value }: Part, data = false): Part[] {
+  if (typeof value === 'string') return listReferenceNames(value).map((name) => ({ path, value: name }))
+  if (Array.isArray(value)) return value.flatMap((one, at) => findReferences({ path: [...path, at], value: one }, data))
+  return listEntries(value, path).flatMap((part) => {
     const key = toText(part.path.at(-1))
     if (!data && NAME_KEYS.has(key)) return [part]
-    return data || LIST_KEYS.has(key) ? referencesIn(part, data) : []
+    return data || LIST_KEYS.has(key) ? findReferences(part, data) : []
   })
 }
 
@@ -85,7 +90,7 @@ function checkField(name: string, path: Path, input: Schema, options: Schema): P
   if (option === undefined && (name.startsWith('$') || isItem)) return []
   const [place, schema, field] = option === undefined ? ['input', input, name] : ['options', options, option]
   if (isDeclared(schema, field)) return []
-  const like = nearest(field, Object.keys((schema['properties'] ?? {}) as JsonObject))
+  const like = findNearest(field, Object.keys((schema['properties'] ?? {}) as JsonObject))
   const fix =
     like === undefined
       ? `Declare it under \`${place}.properties\`.`
@@ -104,14 +109,14 @@ function isDeclared(schema: Schema, field: string): boolean {
   return true
 }
 
-const entriesOf = (value: unknown, path: Path): Part[] =>
+const listEntries = (value: unknown, path: Path): Part[] =>
   isObject(value) ? Object.entries(value).map(([key, one]) => ({ path: [...path, key], value: one })) : []
 
-function piecesOf(source: string): string[] {
-  const nameOf = (piece: Piece) =>
+function listReferenceNames(source: string): string[] {
+  const toName = (piece: Piece) =>
     piece.kind === 'literal' ? [] : piece.kind === 'special' ? [`$${piece.name}`] : [piece.path]
   try {
-    return parseReference(source, () => new Error(source)).flatMap(nameOf)
+    return parseReference(source, () => new Error(source)).flatMap(toName)
   } catch {
     return []
   }

@@ -1,5 +1,5 @@
-/** The part of a document that a JSON pointer (RFC 6901) names; nothing there is `null`. */
-export function pointed(document: unknown, pointer = ''): unknown {
+/** Returns the part of a document that a JSON pointer (RFC 6901) names; `null` if it does not exist. */
+export function resolvePointer(document: unknown, pointer = ''): unknown {
   let value = document
   for (const step of pointer.split('/').slice(1)) {
     const name = step.replaceAll('~1', '/').replaceAll('~0', '~')

@@ -1,68 +1,68 @@
 import { join } from 'node:path'
 import { encodeName } from '../../../core/system/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { asInput, isLeftOut, partsIn, pathsIn, standsBelow } from './names.js'
-import { askStore, copyIndex, noWorktree, type Worktree } from './place.js'
+import { toInput, isExcluded, splitNul, parsePaths, createFileStat } from './names.js'
+import { queryStore, copyIndex, noWorktree, type Worktree } from './worktree.js'
 
-/** A file or a link as git keeps it: `100644`, `100755` or `120000`, and the id of its bytes. */
+/** A file or a link in git: mode `100644`, `100755` or `120000`, and the id of its bytes. */
 export interface TreeEntry {
   mode: string
   oid: string
 }
-/** A path that is other than it was when the worktree was made. */
+/** A path that changed since the worktree was created. */
 export interface TreeChange {
   path: string
-  /** As it was; absent where nothing was there. */
+  /** State at creation; absent for a new path. */
   before?: TreeEntry
-  /** As it is; absent where nothing is there any more. */
+  /** Current state; absent for a deleted path. */
   now?: TreeEntry
 }
 
-/** Whether a path is left out of what is merged: none of the files, or ours. Plans are for the workspace that they were made for. */
-const isApart = (path: string): boolean => isLeftOut(path) || path.startsWith('.vtcode/')
+/** Returns whether a path is never merged. Plans in `.vtcode/` belong to the workspace that they were made for. */
+const isUnmerged = (path: string): boolean => isExcluded(path) || path.startsWith('.vtcode/')
 
 /**
- * What was done in a worktree, by path: files added, changed and deleted, by whatever program. What is ignored is no part of it. Its own
- * repository is not looked at. Throws VT_AGENT_NO_WORKTREE, VT_CALL_ABORTED.
+ * Finds the files that were added, changed and deleted in a worktree, without ignored files. Does not read the
+ * repository in the worktree. Throws VT_AGENT_NO_WORKTREE, VT_CALL_ABORTED.
  */
-export async function treeChanges(
+export async function findTreeChanges(
   workspace: Pick<Workspace, 'root'>,
   tree: Worktree,
   signal?: AbortSignal,
 ): Promise<TreeChange[]> {
   const how = { index: 'index.now', ...(signal && { signal }) }
   copyIndex(join(tree.store, 'index'), join(tree.store, how.index))
-  const touched = pathsIn(
-    await askStore(
+  const touched = parsePaths(
+    await queryStore(
       workspace,
       tree,
       ['ls-files', '-z', '--modified', '--deleted', '--others', '--exclude-standard'],
       how,
     ),
   )
-  const paths = [...new Set(touched)].filter((path) => !isApart(path))
+  const paths = [...new Set(touched)].filter((path) => !isUnmerged(path))
   if (paths.length === 0) return []
-  const stands = standsBelow(tree.root)
+  const stands = createFileStat(tree.root)
   const [there, gone] = [paths.filter(stands), paths.filter((path) => !stands(path))]
   if (gone.length > 0)
-    await askStore(workspace, tree, ['update-index', '--force-remove', '-z', '--stdin'], {
+    await queryStore(workspace, tree, ['update-index', '--force-remove', '-z', '--stdin'], {
       ...how,
-      input: asInput(gone),
+      input: toInput(gone),
     })
   if (there.length > 0)
-    await askStore(workspace, tree, ['update-index', '--add', '--remove', '--replace', '-z', '--stdin'], {
+    await queryStore(workspace, tree, ['update-index', '--add', '--remove', '--replace', '-z', '--stdin'], {
       ...how,
-      input: asInput(there),
+      input: toInput(there),
     })
-  const now = (await askStore(workspace, tree, ['write-tree'], how)).toString().trim()
-  return changesIn(
-    await askStore(workspace, tree, ['diff-tree', '-r', '-z', '--no-renames', '--no-abbrev', tree.commit, now], how),
-  ).filter(({ path }) => !isApart(path))
+  const now = (await queryStore(workspace, tree, ['write-tree'], how)).toString().trim()
+  return parseChanges(
+    await queryStore(workspace, tree, ['diff-tree', '-r', '-z', '--no-renames', '--no-abbrev', tree.commit, now], how),
+  ).filter(({ path }) => !isUnmerged(path))
 }
 
-/** The lines of a raw difference: modes and ids, then the path, with NULs between them. */
-function changesIn(output: Buffer): TreeChange[] {
-  const parts = partsIn(output)
+/** Parses a raw difference: modes and ids, then the path, separated by NULs. */
+function parseChanges(output: Buffer): TreeChange[] {
+  const parts = splitNul(output)
   const changes: TreeChange[] = []
   for (let at = 0; at + 1 < parts.length; at += 2) {
     const [, was, is, from, to] = /^:(\d{6}) (\d{6}) ([0-9a-f]+) ([0-9a-f]+) /.exec(parts[at]!.toString()) ?? []
@@ -76,10 +76,10 @@ function changesIn(output: Buffer): TreeChange[] {
   return changes
 }
 
-const mostBytes = 512 * 1024 * 1024
+const MAX_BYTES = 512 * 1024 * 1024
 
-/** The bytes of these ids, as the repository beside the worktree keeps them. Throws VT_AGENT_NO_WORKTREE. */
-export async function bytesOf(
+/** Reads the bytes of these ids from the store of the worktree. Throws VT_AGENT_NO_WORKTREE. */
+export async function readBlobs(
   workspace: Pick<Workspace, 'root'>,
   tree: Worktree,
   oids: readonly string[],
@@ -88,15 +88,15 @@ export async function bytesOf(
   const found = new Map<string, Buffer>()
   const asked = [...new Set(oids)]
   if (asked.length === 0) return found
-  const output = await askStore(workspace, tree, ['cat-file', '--batch'], {
+  const output = await queryStore(workspace, tree, ['cat-file', '--batch'], {
     input: Buffer.from(asked.map((oid) => `${oid}\n`).join('')),
-    most: mostBytes,
+    most: MAX_BYTES,
     ...(signal && { signal }),
   })
   for (let at = 0; at < output.length;) {
     const end = output.indexOf(10, at)
     const [, oid, bytes] = /^([0-9a-f]+) blob (\d+)$/.exec(output.toString('latin1', at, end)) ?? []
-    if (oid === undefined) throw noWorktree('a file as it was is lost')
+    if (oid === undefined) throw noWorktree('the original version of a file is missing')
     found.set(oid, output.subarray(end + 1, end + 1 + Number(bytes)))
     at = end + 1 + Number(bytes) + 1
   }

@@ -1,4 +1,4 @@
-export { treeChanges, type TreeChange } from './changes.js'
-export { makeWorktree, repositoryFor } from './make.js'
+export { findTreeChanges, type TreeChange } from './changes.js'
+export { createWorktree, requireRepository } from './create.js'
 export { mergeWorktree, type MergedFile } from './merge.js'
-export { dropWorktree, dropWorktreesOf, worktreeAt, type Worktree } from './place.js'
+export { dropWorktree, dropSessionWorktrees, findWorktree, type Worktree } from './worktree.js'

@@ -3,21 +3,21 @@ import { dirname } from 'node:path'
 import { decodeName, encodeName } from '../../../core/system/index.js'
 import { OWN_FOLDERS } from '../../../core/workspace/index.js'
 
-/** What git prints with a NUL behind each. */
-export function partsIn(output: Buffer): Buffer[] {
+/** Splits output of git in which a NUL follows each part. */
+export function splitNul(output: Buffer): Buffer[] {
   const parts: Buffer[] = []
   for (let at = 0, end; (end = output.indexOf(0, at)) !== -1; at = end + 1) parts.push(output.subarray(at, end))
   return parts
 }
-/** The names among it, as the workspace writes them. */
-export const pathsIn = (output: Buffer): string[] => partsIn(output).map((name) => encodeName(name))
+/** Parses names separated by NULs into workspace paths. */
+export const parsePaths = (output: Buffer): string[] => splitNul(output).map((name) => encodeName(name))
 
-/** Names as git reads them from its standard input. */
-export const asInput = (names: readonly string[]): Buffer =>
+/** Encodes names for the standard input of git. */
+export const toInput = (names: readonly string[]): Buffer =>
   Buffer.concat(names.flatMap((name) => [Buffer.from(decodeName(name)), Buffer.of(0)]))
 
-/** Whether a path is none that is copied or merged: it belongs to git, or to this program for as long as it runs. */
-export function isLeftOut(path: string): boolean {
+/** Returns whether a path is never copied or merged: it belongs to git or to the state of this program. */
+export function isExcluded(path: string): boolean {
   const names = path.split('/')
   return (
     names.includes('.git') ||
@@ -27,10 +27,10 @@ export function isLeftOut(path: string): boolean {
   )
 }
 
-/** Tells of paths below a folder what lies there, be it a file or a link, in folders that are no links. */
-export function standsBelow(root: string): (path: string) => BigIntStats | undefined {
+/** Creates a function that returns the stat of a file or link below `root`; `undefined` if a parent is a link. */
+export function createFileStat(root: string): (path: string) => BigIntStats | undefined {
   const folders = new Map<string, boolean>([['.', true]])
-  const at = (path: string) => lstatSync(placeOf(root, decodeName(path)), { bigint: true, throwIfNoEntry: false })
+  const at = (path: string) => lstatSync(joinName(root, decodeName(path)), { bigint: true, throwIfNoEntry: false })
   const isFolder = (path: string): boolean => {
     const known = folders.get(path)
     if (known !== undefined) return known
@@ -43,5 +43,5 @@ export function standsBelow(root: string): (path: string) => BigIntStats | undef
     return stat?.isFile() || stat?.isSymbolicLink() ? stat : undefined
   }
 }
-const placeOf = (root: string, name: string | Buffer): string | Buffer =>
+const joinName = (root: string, name: string | Buffer): string | Buffer =>
   typeof name === 'string' ? `${root}/${name}` : Buffer.concat([Buffer.from(`${root}/`), name])

@@ -2,30 +2,30 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, sha256, writeState } from '../../../core/system/index.js'
-import { shortLine } from '../../../core/text/index.js'
-import type { Context, JsonObject, Lasting } from '../../../core/index.js'
-import { canonicalJson } from '../../../core/trust/index.js'
-import { startedCommands } from '../../lib/process/index.js'
+import { truncateLine } from '../../../core/text/index.js'
+import type { Context, JsonObject, ApprovalMemory } from '../../../core/index.js'
+import { toCanonicalJson } from '../../../core/trust/index.js'
+import { getStartedCommands } from '../../lib/process/index.js'
 import { readWorkdir, listEffectiveInput, type CallFacts } from '../../lib/rules/index.js'
-import { ownFolder } from '../../lib/state/index.js'
+import { openPrivateFolder } from '../../lib/state/index.js'
 
-/** What a yes may be remembered for: `covers` says it to a person, `key` is the same for a machine. */
+/** Scope of a lasting approval: `covers` for a person, `key` for comparison. */
 interface Scope {
   covers: string
   key: string
 }
 
-const folder = '.vtcode/approvals'
+const APPROVALS_FOLDER = '.vtcode/approvals'
 
-/** What answers of a person cover, for the session in memory and for always in a file that nobody else can write validly. */
-export function approvalsFor(
+/** Returns the lasting approvals for a call: in memory for the session, or signed in a file for always. */
+export function findApprovals(
   facts: CallFacts,
   context: Context,
-): { has(): Promise<boolean>; lasting: Lasting | undefined } {
-  const scope = scopeOf(facts, context)
+): { has(): Promise<boolean>; lasting: ApprovalMemory | undefined } {
+  const scope = createScope(facts, context)
   const known = context.session.state('approvals', () => new Set<string>())
   return {
-    has: async () => scope !== undefined && (known.has(scope.key) || (await stored(scope, context))),
+    has: async () => scope !== undefined && (known.has(scope.key) || (await isStored(scope, context))),
     lasting: scope && {
       covers: scope.covers,
       async keep(term) {
@@ -37,32 +37,32 @@ export function approvalsFor(
   }
 }
 
-function scopeOf(facts: CallFacts, context: Context): Scope | undefined {
+function createScope(facts: CallFacts, context: Context): Scope | undefined {
   const { call } = facts
   const { slot, given } = call
   const at = readWorkdir(facts)
-  // A link that is turned after the answer leads to what nobody was asked about.
+  // A link that changes after the answer leads to a path without approval.
   const led = call.places.flatMap(({ given: name, resolved }) =>
     name === resolved ? [] : `'${name}' leads to '${resolved}'`,
   )
   const scope = (covers: string, ...parts: unknown[]): Scope => ({
     covers: [covers, ...led].join(', '),
-    key: canonicalJson([slot, ...parts, ...led]),
+    key: toCanonicalJson([slot, ...parts, ...led]),
   })
   if (facts.hasCommand) {
-    const argv = argvOf(facts)
+    const argv = readArgv(facts)
     if (!argv) return undefined
-    // The command and its folder are named first; all else that has a part in what runs is shown and counts.
+    // The command and its folder come first; every other property that affects the run follows.
     const around = listEffectiveInput(call, context.slot).filter(
       ([name]) => !['command', 'args', 'workdir', 'cwd'].includes(name),
     )
-    const extra = around.map(([name, value]) => `${name} ${shortened(value)}`).join(', ')
+    const extra = around.map(([name, value]) => `${name} ${shortenValue(value)}`).join(', ')
     return scope(`\`${argv.shown}\` in '${at}'${extra && ` with ${extra}`}`, argv.words, at, around)
   }
   const { program } = context.slot
   if (program !== undefined) {
     const shape = Object.entries(given)
-      .map(([name, value]) => [name, free(context, name) ? '…' : value] as const)
+      .map(([name, value]) => [name, isFreeText(context, name) ? '…' : value] as const)
       .sort(([a], [b]) => (a < b ? -1 : 1))
     const words = shape
       .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
@@ -75,7 +75,7 @@ function scopeOf(facts: CallFacts, context: Context): Scope | undefined {
   }
   const host = facts.host()
   if (host !== undefined && call.effects.every((effect) => effect === 'net')) return scope(`${slot} of ${host}`, host)
-  const sent = receiver(facts, context)
+  const sent = findReceiver(facts, context)
   return scope(
     `exactly this call of ${slot}${sent ? `, to ${sent.shown}` : ''}`,
     listEffectiveInput(call, context.slot),
@@ -83,25 +83,31 @@ function scopeOf(facts: CallFacts, context: Context): Scope | undefined {
   )
 }
 
-/** The command that the input of a call is for. Its id may be used again for another one: an answer is about this start of it. */
-export function receiver({ call, slot }: CallFacts, context: Context): { shown: string; mark: string } | undefined {
+/**
+ * Returns the running command that gets the input of a call. Its id may be used again, so an approval is for this
+ * start.
+ */
+export function findReceiver({ call, slot }: CallFacts, context: Context): { shown: string; mark: string } | undefined {
   const id = call.input.session_id
-  const found = slot.continues && typeof id === 'string' ? startedCommands(context).get(id) : undefined
+  const found = slot.continues && typeof id === 'string' ? getStartedCommands(context).get(id) : undefined
   return (
-    found && { shown: `\`${shortLine([found.command].flat().join(' '), 200)}\` in '${found.cwd}'`, mark: found.mark }
+    found && { shown: `\`${truncateLine([found.command].flat().join(' '), 200)}\` in '${found.cwd}'`, mark: found.mark }
   )
 }
 
-/** A long text by both ends, its length and its digest, so that it is no other text. */
-function shortened(value: unknown): string {
-  const text = canonicalJson(value)
+/** Shortens a long text to both ends, its length and its digest, so that it identifies the text. */
+function shortenValue(value: unknown): string {
+  const text = toCanonicalJson(value)
   return text.length <= 400
     ? text
     : `${text.slice(0, 160)} … (${text.length} characters, sha256 ${sha256(text).slice(0, 16)}) … ${text.slice(-160)}`
 }
 
-/** One program with static words is its argv, however it was quoted; any other line counts as it is written. What is only known when it runs has no shape. */
-function argvOf(facts: CallFacts): { shown: string; words: unknown } | undefined {
+/**
+ * Returns the argv of a program with static words, however it was quoted, and any other static line as written. A
+ * line with dynamic words has no scope.
+ */
+function readArgv(facts: CallFacts): { shown: string; words: unknown } | undefined {
   const commands = facts.commands()
   const lines = facts.lines()
   if (
@@ -123,29 +129,30 @@ function argvOf(facts: CallFacts): { shown: string; words: unknown } | undefined
   }
 }
 
-/** A property of free text may vary within a shape; a choice, a number or a switch is part of it. */
-function free({ slot }: Context, name: string): boolean {
+/** Checks whether a property is free text, which may vary within a scope; a choice, a number or a switch may not. */
+function isFreeText({ slot }: Context, name: string): boolean {
   const schema = ((slot.input.properties ?? {}) as Record<string, JsonObject>)[name]
   return schema?.type === 'string' && schema.enum === undefined
 }
 
-const nameOf = ({ key }: Scope): string => `${sha256(key).slice(0, 16)}.json`
+const createFileName = ({ key }: Scope): string => `${sha256(key).slice(0, 16)}.json`
 
-// A workspace can come with files of anybody: a stored answer counts only with a seal that this user's own key made for this place.
-const sealOf = (secret: Buffer, scope: Scope, root: string): string =>
+// A workspace may contain foreign files: a stored approval counts only with a seal by this user's key for this
+// workspace.
+const createSeal = (secret: Buffer, scope: Scope, root: string): string =>
   createHmac('sha256', secret)
     .update(JSON.stringify([root, scope.key, scope.covers]))
     .digest('hex')
-const keyFile = ({ host }: Context): string => join(host.home, 'approvals.key')
+const resolveKeyFile = ({ host }: Context): string => join(host.home, 'approvals.key')
 
-async function stored(scope: Scope, context: Context): Promise<boolean> {
+async function isStored(scope: Scope, context: Context): Promise<boolean> {
   try {
     const { seal } = JSON.parse(
-      await context.workspace.readText(`${folder}/${nameOf(scope)}`, { max_bytes: 65_536 }),
+      await context.workspace.readText(`${APPROVALS_FOLDER}/${createFileName(scope)}`, { max_bytes: 65_536 }),
     ) as {
       seal?: unknown
     }
-    const expected = Buffer.from(sealOf(await readFile(keyFile(context)), scope, context.workspace.root))
+    const expected = Buffer.from(createSeal(await readFile(resolveKeyFile(context)), scope, context.workspace.root))
     const presented = Buffer.from(String(seal))
     return presented.length === expected.length && timingSafeEqual(presented, expected)
   } catch {
@@ -153,27 +160,30 @@ async function stored(scope: Scope, context: Context): Promise<boolean> {
   }
 }
 
-/** A folder that cannot be written to loses the memory beyond the session, and nothing else. */
+/** Stores an approval. If that fails, the approval counts for the session only. */
 async function store(scope: Scope, context: Context): Promise<void> {
   try {
-    const secret = await secretOf(context)
-    await using directory = await ownFolder(context.workspace, folder)
+    const secret = await loadSecret(context)
+    await using directory = await openPrivateFolder(context.workspace, APPROVALS_FOLDER)
     const entry = {
       version: 1,
       covers: scope.covers,
       at: new Date().toISOString(),
-      seal: sealOf(secret, scope, context.workspace.root),
+      seal: createSeal(secret, scope, context.workspace.root),
     }
-    await writeState(`${directory.ref}/${nameOf(scope)}`, `${JSON.stringify(entry, null, 2)}\n`)
+    await writeState(`${directory.ref}/${createFileName(scope)}`, `${JSON.stringify(entry, null, 2)}\n`)
   } catch (error) {
-    context.log('warn', `an answer for always is remembered for this session only: ${(error as Error).message}`)
+    context.log(
+      'warn',
+      `The approval counts for this session only, because it could not be stored: ${(error as Error).message}`,
+    )
   }
 }
 
-async function secretOf(context: Context): Promise<Buffer> {
-  const file = keyFile(context)
+async function loadSecret(context: Context): Promise<Buffer> {
+  const file = resolveKeyFile(context)
   makeFolder(context.host.home, 0o700)
-  // The first to make it wins; everybody then uses what is there.
+  // The first process creates the key; all others use it.
   await writeFile(file, randomBytes(32), { flag: 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error
   })

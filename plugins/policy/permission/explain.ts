@@ -9,7 +9,7 @@ import {
 } from '../../lib/rules/index.js'
 import type { Argv } from '../../lib/shell/index.js'
 
-/** Which rule decides each program of the command lines of a call, and what else of a line stands against it. */
+/** Explains which rule decides each program of the command lines, and other objections to a line. */
 export async function explainCommands(facts: CallFacts, rules: RuleSet): Promise<JsonObject> {
   const lines = facts.lines()
   const commands: JsonObject[] = []
@@ -19,37 +19,37 @@ export async function explainCommands(facts: CallFacts, rules: RuleSet): Promise
       commands.push({
         argv: argv.map(({ text }) => text),
         dynamic: argv.some(({ kind }) => kind === 'dynamic'),
-        ...(await wordOn(argv, places, facts, rules)),
+        ...(await explainCommand(argv, places, facts, rules)),
       })
     }
   }
-  const listed = (name: string, items: string[]) => (items.length > 0 ? { [name]: items } : {})
+  const toList = (name: string, items: string[]) => (items.length > 0 ? { [name]: items } : {})
   return {
     commands,
-    ...listed(
+    ...toList(
       'dynamic',
       lines.flatMap(({ dynamic }) => dynamic ?? []),
     ),
-    ...listed(
+    ...toList(
       'hidden',
       lines.flatMap(({ hidden }) => hidden ?? []),
     ),
-    ...listed(
+    ...toList(
       'writes',
       lines.flatMap(({ writes }) => writes.map(({ text }) => text)),
     ),
-    ...listed(
+    ...toList(
       'inputs',
       lines.flatMap(({ inputs }) => inputs.map(({ text }) => text)),
     ),
-    ...listed(
+    ...toList(
       'assigned',
       lines.flatMap(({ assigned }) => assigned),
     ),
   }
 }
 
-async function wordOn(
+async function explainCommand(
   argv: Argv,
   places: WorkingFolder[],
   facts: CallFacts,

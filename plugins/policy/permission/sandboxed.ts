@@ -1,44 +1,51 @@
 import type { Context } from '../../../core/index.js'
-import { confinement, wantsStrict } from '../../lib/process/index.js'
+import { resolveSandboxMode, isStrictRequested } from '../../lib/process/index.js'
 import type { CallFacts } from '../../lib/rules/index.js'
 import { findSandbox } from '../../lib/sandbox/index.js'
-import { word } from './modes.js'
-import { steeredBy } from './steered_by.js'
+import { getModeVerdict } from './modes.js'
+import { judgeWrites } from './judge_writes.js'
 
-const runner = 'unified_exec/run'
+const RUNNER = 'unified_exec/run'
 
-/** Whether a command that would be asked about runs in the strict sandbox instead: the user's own settings say so, and the sandbox is there. */
-export async function runsSandboxed(facts: CallFacts, context: Context): Promise<boolean> {
+/**
+ * Checks whether a command runs in the strict sandbox instead of a question: the user's settings allow it, and the
+ * sandbox is available.
+ */
+export async function canRunSandboxed(facts: CallFacts, context: Context): Promise<boolean> {
   const {
     policy,
     sandbox: { mode },
   } = context.settings
-  if (policy.sandboxed_commands !== 'allow' || !wantsStrict(facts.call, mode)) return false
-  return onlyRuns(facts) && served(context) && (await isThere(context))
+  if (policy.sandboxed_commands !== 'allow' || !isStrictRequested(facts.call, mode)) return false
+  return isCommandOnly(facts) && isBuiltinRunner(context) && (await hasSandbox(context))
 }
 
-/** What a person may choose beside a yes; nothing where it would not let this call pass. */
-export async function sandboxOffer(facts: CallFacts, context: Context): Promise<string | undefined> {
+/** Returns the setting that would allow this call in the sandbox; `undefined` if it would not. */
+export async function createSandboxOffer(facts: CallFacts, context: Context): Promise<string | undefined> {
   const { call } = facts
   const {
     policy,
     sandbox: { mode },
   } = context.settings
   if (policy.sandboxed_commands === 'allow' || call.input.sandbox_permissions !== undefined) return undefined
-  if (confinement(mode, call.caller.sandbox, false) === 'off') return undefined
-  if (!onlyRuns(facts) || !served(context) || (await steeredBy(facts)).verdicts.length > 0) return undefined
-  return (await isThere(context)) ? offered : undefined
+  if (resolveSandboxMode(mode, call.caller.sandbox, false) === 'off') return undefined
+  if (!isCommandOnly(facts) || !isBuiltinRunner(context) || (await judgeWrites(facts)).verdicts.length > 0)
+    return undefined
+  return (await hasSandbox(context)) ? OFFER : undefined
 }
 
-const offered =
-  '`policy.sandboxed_commands: allow` in ~/.vtcode/vtcode.config.yaml, and it runs unasked in the sandbox: without network, with the workspace alone to write, a checkpoint before'
+const OFFER =
+  '`policy.sandboxed_commands: allow` in ~/.vtcode/vtcode.config.yaml, ' +
+  'so that it runs in the sandbox without approval: no network, only the workspace is writable, a checkpoint first'
 
-/** Nothing but that it runs a command is asked about. */
-const onlyRuns = ({ call }: CallFacts): boolean =>
-  call.slot === runner && call.effects.every((effect) => effect === 'exec' || word(call.mode, effect) === 'run')
+/** Checks whether running a command is the only reason for a question. */
+const isCommandOnly = ({ call }: CallFacts): boolean =>
+  call.slot === RUNNER &&
+  call.effects.every((effect) => effect === 'exec' || getModeVerdict(call.mode, effect) === 'run')
 
-/** Nobody but the program itself runs it: another runner need not know the sandbox. */
-const served = ({ host }: Context): boolean =>
-  host.contributions().every(({ slot, state, layer }) => slot !== runner || state !== 'active' || layer === 'builtin')
+/** Checks whether the built-in handler alone serves the slot: another one may ignore the sandbox. */
+const isBuiltinRunner = ({ host }: Context): boolean =>
+  host.contributions().every(({ slot, state, layer }) => slot !== RUNNER || state !== 'active' || layer === 'builtin')
 
-const isThere = async ({ workspace }: Context): Promise<boolean> => !('missing' in (await findSandbox(workspace.root)))
+const hasSandbox = async ({ workspace }: Context): Promise<boolean> =>
+  !('missing' in (await findSandbox(workspace.root)))

@@ -1,7 +1,7 @@
-import { userOf } from '../../../core/system/index.js'
+import { resolveUserFolder } from '../../../core/system/index.js'
 import type { Explanation, Kernel } from '../../../core/index.js'
 import type { Approval } from '../../../core/contract/index.js'
-import { allowedHere } from '../../lib/own_files/index.js'
+import { openAllowList } from '../../lib/own_files/index.js'
 import { parseRule } from '../../lib/rules/index.js'
 
 type AskedCall = Approval['call']
@@ -46,15 +46,18 @@ export async function findRules(kernel: Kernel, call: AskedCall): Promise<{ asks
  */
 export async function addAllowRule(kernel: Kernel, call: AskedCall, text: string): Promise<string | undefined> {
   const rule = text.trim()
-  if (!parseRule(rule, 'allow', { root: kernel.workspace, user: userOf({ env: kernel.inspection.env }) }))
-    return `Invalid rule '${rule}'. Write, for example, Bash(npm test *), Edit(/src/**) or WebFetch(domain:example.org).`
-  const { rules, write } = allowedHere(kernel.inspection.home, kernel.workspace)
+  if (!parseRule(rule, 'allow', { root: kernel.workspace, user: resolveUserFolder({ env: kernel.inspection.env }) }))
+    return (
+      `Invalid rule '${rule}'. ` +
+      'Write, for example, Bash(npm test *), Edit(/src/**) or WebFetch(domain:example.org).'
+    )
+  const { rules, write } = openAllowList(kernel.inspection.home, kernel.workspace)
   write([...rules.filter((one) => one !== rule), rule])
   const { ok, diagnostics } = await kernel.reload()
   if (ok && (await explainCall(kernel, call)).verdict === 'run') return undefined
   write(rules)
   await kernel.reload()
-  return ok
-    ? `The rule '${rule}' does not allow this call. Make it wider, or answer y.`
-    : `The rule '${rule}' cannot be saved: ${diagnostics.find(({ severity }) => severity === 'error')?.message ?? 'the settings would be invalid'}`
+  if (ok) return `The rule '${rule}' does not allow this call. Make it wider, or answer y.`
+  const reason = diagnostics.find(({ severity }) => severity === 'error')?.message ?? 'the settings would be invalid'
+  return `The rule '${rule}' cannot be saved: ${reason}`
 }

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { givenImages } from '../../agent/cli/index.js'
+import { readImages } from '../../agent/cli/index.js'
 import type { GivenImage } from '../../agent/index.js'
 import { callAsUser } from './call_as_user.js'
 import type { ChatSession } from './chat_session.js'
@@ -39,7 +39,10 @@ export function createFileCompletion(
   }
 }
 
-/** Ranks a path: 0 name starts with the query, 1 name contains it, 2 path contains it, 3 letters in order; else `undefined`. */
+/**
+ * Ranks a path: 0 name starts with the query, 1 name contains it, 2 path contains it, 3 letters in order; else
+ * `undefined`.
+ */
 function rankPath(path: string, query: string): number | undefined {
   const [whole, wanted] = [path.toLowerCase(), query.toLowerCase()]
   const name = whole.slice(whole.lastIndexOf('/') + 1)
@@ -51,8 +54,11 @@ function rankPath(path: string, query: string): number | undefined {
   return 3
 }
 
-const IMAGE_PATH =
-  /(?<=^|\s)@?(?:'([^'\n]{1,4096}\.(?:png|jpe?g|gif|webp))'|"([^"\n]{1,4096}\.(?:png|jpe?g|gif|webp))"|((?:\\.|[^\s'"\\]){1,4096}\.(?:png|jpe?g|gif|webp)))(?=\s|$)/gi
+const EXTENSION = '\\.(?:png|jpe?g|gif|webp)'
+const SINGLE_QUOTED = `'([^'\\n]{1,4096}${EXTENSION})'`
+const DOUBLE_QUOTED = `"([^"\\n]{1,4096}${EXTENSION})"`
+const UNQUOTED = `((?:\\\\.|[^\\s'"\\\\]){1,4096}${EXTENSION})`
+const IMAGE_PATH = new RegExp(`(?<=^|\\s)@?(?:${SINGLE_QUOTED}|${DOUBLE_QUOTED}|${UNQUOTED})(?=\\s|$)`, 'gi')
 
 /** Reads images that a message names by path, as a terminal pastes a dropped file. Ignores paths without a file. */
 export async function readNamedImages(text: string, { io, kernel, handle }: ChatSession): Promise<GivenImage[]> {
@@ -67,7 +73,7 @@ export async function readNamedImages(text: string, { io, kernel, handle }: Chat
     return path !== undefined && statSync(path, { throwIfNoEntry: false })?.isFile() ? [path] : []
   })
   if (paths.length === 0) return []
-  const images = (await givenImages({ image: [...new Set(paths)] }, io, 'The message')) ?? []
+  const images = (await readImages({ image: [...new Set(paths)] }, io, 'The message')) ?? []
   if (images.length > 0)
     handle.send({
       type: 'commit',

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../core/shapes/index.js'
-import { shortLine } from '../../../core/text/index.js'
+import { truncateLine } from '../../../core/text/index.js'
 import type { Block } from '../../tui/index.js'
 
 const MAX_BLOCK_CHARACTERS = 20_000
@@ -19,7 +19,10 @@ const prefixLines = (mark: string, text: unknown): string =>
 const formatReplacement = ({ old_str, new_str }: JsonObject): string =>
   [prefixLines('-', old_str), prefixLines('+', new_str)].filter(Boolean).join('\n')
 
-/** Returns the change that a call would make as a diff, or `undefined`. Reads the shape of the input, so tools of plugins work too. */
+/**
+ * Returns the change that a call would make as a diff, or `undefined`. Reads the shape of the input, so tools of
+ * plugins work too.
+ */
 export function buildIntendedDiff(input: unknown): string | undefined {
   const {
     old_str,
@@ -70,7 +73,7 @@ export function buildCallBlocks(input: unknown): Block[] {
             text: shown
               .map(
                 ([key, value]) =>
-                  `${key}: ${shortLine(typeof value === 'string' ? value : JSON.stringify(value), 400)}`,
+                  `${key}: ${truncateLine(typeof value === 'string' ? value : JSON.stringify(value), 400)}`,
               )
               .join('\n'),
           },
@@ -85,9 +88,9 @@ const count = (text: string, mark: RegExp): number => text.split('\n').filter((l
 /** Formats the question about a call: "Run `npm test`?", "Edit src/a.js? (+1 −1)", else "Call tool/action?". */
 export function formatQuestion(slot: string, input: JsonObject): string {
   const { command, path } = input
-  if (slot === 'unified_exec/run' && typeof command === 'string') return `Run \`${shortLine(command, 80)}\`?`
+  if (slot === 'unified_exec/run' && typeof command === 'string') return `Run \`${truncateLine(command, 80)}\`?`
   const diff = EDIT_SLOTS.includes(slot) ? buildIntendedDiff(input) : undefined
   if (diff === undefined || typeof path !== 'string') return `Call ${slot}?`
   const [added, removed] = [count(diff, /^\+(?!\+\+ )/), count(diff, /^-(?!-- )/)]
-  return `${slot === 'unified_file/write' ? 'Write' : 'Edit'} ${shortLine(path, 80)}? (+${added} −${removed})`
+  return `${slot === 'unified_file/write' ? 'Write' : 'Edit'} ${truncateLine(path, 80)}? (+${added} −${removed})`
 }

@@ -1,5 +1,5 @@
 import type { Io, Kernel } from '../../../core/index.js'
-import { printFailure, saidWhen } from '../../agent/cli/index.js'
+import { printFailure, formatTiming } from '../../agent/cli/index.js'
 import type { Agent } from '../../agent/index.js'
 import { formatColumns, toOneLine } from '../../lib/terminal/index.js'
 
@@ -25,14 +25,14 @@ export async function runScheduleCommand(
   }
 }
 
-const toRow = (task: Task): string[] => [task.id, saidWhen(task), task.next, toOneLine(task.prompt)]
+const toRow = (task: Task): string[] => [task.id, formatTiming(task), task.next, toOneLine(task.prompt)]
 
 /** Describes a task with its real interval, which may differ from the requested one. */
 function describeTask(task: Task): string {
   const when =
     task.ends === undefined
       ? `Once at ${task.next}`
-      : `${saidWhen(task).replace(/^e/, 'E')}, first at ${task.next}, until ${task.ends}`
+      : `${formatTiming(task).replace(/^e/, 'E')}, first at ${task.next}, until ${task.ends}`
   return `${toOneLine(`${when}: ${task.prompt} (/loop cancel ${task.id} cancels it)`)}\n`
 }
 

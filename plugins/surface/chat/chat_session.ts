@@ -1,18 +1,18 @@
-import { modes } from '../../../core/config/index.js'
+import { MODES } from '../../../core/config/index.js'
 import type { Io, Kernel } from '../../../core/index.js'
 import {
-  atWork,
-  componentChoices,
+  formatActiveAgents,
+  resolveChoices,
   findModel,
   printFailure,
-  runContextOf,
+  resolveRunContext,
   type RunContext,
 } from '../../agent/cli/index.js'
 import type { Agent, AgentOptions, ThreadEvent } from '../../agent/index.js'
 import type { UiEvent, UiHandle } from '../../tui/index.js'
 import { truncateForDisplay } from './call_blocks.js'
 import type { Questions } from './questions.js'
-import { Conversation } from './conversation.js'
+import { ChatConversation } from './conversation.js'
 import type { Transcript } from './transcript.js'
 
 /** State of a chat on the screen; outlives the agents that serve it. */
@@ -20,10 +20,10 @@ export class ChatSession {
   agent!: Agent
   /** Session of the last agent. */
   session_id: string | undefined
-  conversation!: Conversation
+  conversation!: ChatConversation
   /** Creates the options of the next agent after this one is closed; `undefined`: no other agent follows. */
   next: (() => Promise<AgentOptions>) | undefined
-  /** Whether the session has a turn. */
+  /** True if the session has a turn. */
   hasTurns = false
   over = false
   /** Aborts when the chat ends. */
@@ -62,11 +62,11 @@ export class ChatSession {
     return this.running !== undefined
   }
 
-  begin(agent: Agent, images: Conversation['images'], begun: boolean): void {
+  begin(agent: Agent, images: ChatConversation['images'], begun: boolean): void {
     this.hasTurns = begun
     this.agent = agent
     this.session_id = agent.session_id
-    this.conversation = new Conversation(this.kernel, agent, this.io)
+    this.conversation = new ChatConversation(this.kernel, agent, this.io)
     this.conversation.images = images
     this.next = undefined
     this.usage = createUsage()
@@ -87,7 +87,7 @@ export class ChatSession {
   /** Updates queue, subagents, and the numbers of the status line. */
   recordEvent(event: ThreadEvent): void {
     if ('item' in event && event.item.type === 'subagent')
-      this.handle.send({ type: 'subagents', lines: atWork(this.agent) })
+      this.handle.send({ type: 'subagents', lines: formatActiveAgents(this.agent) })
     if (event.type === 'item.started' && event.item.type === 'user_message' && event.item.origin === 'queue')
       this.setQueue(this.waiting.filter((text, at, all) => at !== all.indexOf((event.item as { text: string }).text)))
     if (event.type === 'turn.started') this.hasTurns = true
@@ -104,7 +104,10 @@ export class ChatSession {
     this.showActivity()
   }
 
-  /** Starts a task that Escape ends; messages are queued meanwhile. `what` resolves with `false` if it failed or was stopped. */
+  /**
+   * Starts a task that Escape ends; messages are queued meanwhile. `what` resolves with `false` if it failed or was
+   * stopped.
+   */
   start(what: (signal: AbortSignal) => Promise<unknown>): void {
     this.idle = this.runTask(what).then(undefined, (error: unknown) => void printFailure(this.kernel, error, this.io))
   }
@@ -154,7 +157,10 @@ export class ChatSession {
     this.handle.send({ type: 'input', text: last })
   }
 
-  /** Sends messages that were queued too late for the turn; returns them to the editor if the turn failed or was stopped. */
+  /**
+   * Sends messages that were queued too late for the turn; returns them to the editor if the turn failed or was
+   * stopped.
+   */
   private async releaseQueue(succeeded: boolean): Promise<void> {
     const queued = await this.agent.takeBack().catch(() => [])
     this.setQueue([])
@@ -176,7 +182,7 @@ export class ChatSession {
 
   /** Switches to the next permitted mode. */
   async cycleMode(): Promise<void> {
-    const next = modes[(modes.indexOf(this.agent.mode) + 1) % modes.length]!
+    const next = MODES[(MODES.indexOf(this.agent.mode) + 1) % MODES.length]!
     const mode = await this.agent.setMode(next)
     if (mode !== next) await this.agent.setMode('plan')
     this.showStatus()
@@ -220,9 +226,9 @@ export class ChatSession {
 const NOTIFY_AFTER_MS = 5000
 const createUsage = () => ({ input: 0, cached: 0, output: 0, requests: 0, cost: 0 as number | null, context: 0 })
 
-/** Whether approvals are asked at this terminal. */
+/** Returns whether approvals are asked at this terminal. */
 export const isPromptApproval = (kernel: Kernel, context: RunContext | undefined, env: Io['env']): boolean =>
-  componentChoices(kernel, runContextOf('interactive', context, env)).approval.name === 'prompt'
+  resolveChoices(kernel, resolveRunContext('interactive', context, env)).approval.name === 'prompt'
 
 const formatCount = (count: number): string =>
   count < 1000 ? String(count) : count < 1e6 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1e6).toFixed(2)}M`

@@ -1,5 +1,5 @@
-import { nearest } from '../../../core/text/index.js'
-import { modes } from '../../../core/config/index.js'
+import { findNearest } from '../../../core/text/index.js'
+import { MODES } from '../../../core/config/index.js'
 import type { Kernel } from '../../../core/index.js'
 import { listPrompts } from '../../lib/skills/index.js'
 import { say } from '../../lib/terminal/index.js'
@@ -35,7 +35,7 @@ const screenCommands: readonly Command[] = [
     name: 'help',
     description: 'Show keys and commands',
     anytime: true,
-    run: (chat) => showHelp(chat, listCommands(chat.kernel)),
+    run: (chat) => showHelp(chat, listSlashCommands(chat.kernel)),
   },
   { name: 'model', description: 'Continue with another model', arguments: '[provider/model]', run: switchModel },
   {
@@ -130,7 +130,7 @@ const screenCommands: readonly Command[] = [
 
 /** Commands of every chat, with or without a screen. */
 const commonCommands: readonly SlashCommand[] = [
-  { name: 'mode', description: 'Show or change the mode', arguments: '<mode>', choices: modes },
+  { name: 'mode', description: 'Show or change the mode', arguments: '<mode>', choices: MODES },
   { name: 'plan', description: 'Ask for a plan before any change', arguments: '[what]' },
   { name: 'tasks', description: 'Show the steps of the task' },
   { name: 'compact', description: 'Shorten the conversation', arguments: '[what matters]' },
@@ -149,7 +149,7 @@ const commonCommands: readonly SlashCommand[] = [
 ]
 
 /** Lists commands for the menu: our own, then those of plugins, skills and servers. */
-export function listCommands(kernel: Kernel): SlashCommand[] {
+export function listSlashCommands(kernel: Kernel): SlashCommand[] {
   const provided = listPrompts(kernel).map(({ offer: { name, description, arguments: texts = [] }, skill }) => {
     const args = skill?.argument_hint ?? texts.map((one) => `<${one.name}>`).join(' ')
     return { name, description, ...(args !== '' && { arguments: args }) }
@@ -165,7 +165,10 @@ const parseSlashCommand = (text: string): { word: string; rest: string } | undef
   return word === undefined ? undefined : { word, rest: rest.trim() }
 }
 
-/** Runs a message between turns: a screen command, a shell command, or a message for the model. Returns whether it succeeded. */
+/**
+ * Runs a message between turns: a screen command, a shell command, or a message for the model. Returns whether it
+ * succeeded.
+ */
 export async function runMessage(chat: ChatSession, text: string, signal: AbortSignal): Promise<boolean> {
   let succeeded = true
   const command = parseSlashCommand(text)
@@ -190,21 +193,22 @@ export async function runWhileBusy(chat: ChatSession, text: string): Promise<voi
 }
 
 async function isKnown(kernel: Kernel, word: string): Promise<boolean> {
-  const isListed = (): boolean => listCommands(kernel).some(({ name }) => name === word)
+  const isListed = (): boolean => listSlashCommands(kernel).some(({ name }) => name === word)
   if (!isListed()) await kernel.inspection.loadDeferred()
   return isListed()
 }
 
 /** Reports an unknown command; the model does not get it. */
 function reportUnknownCommand({ io, kernel }: ChatSession, word: string): void {
-  const like = nearest(
+  const like = findNearest(
     word,
-    listCommands(kernel).map(({ name }) => name),
+    listSlashCommands(kernel).map(({ name }) => name),
   )
   say(
     io,
     'error',
-    `Unknown command /${word}${like === undefined ? '' : ` (did you mean /${like}?)`}; type / to list all. Nothing was sent to the model.`,
+    `Unknown command /${word}${like === undefined ? '' : ` (did you mean /${like}?)`}; ` +
+      `type / to list all. Nothing was sent to the model.`,
   )
 }
 

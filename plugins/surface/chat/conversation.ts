@@ -1,27 +1,30 @@
 import type { Io, Kernel, Mode } from '../../../core/index.js'
 import {
-  childrenText,
-  givenImages,
-  goalText,
-  notAppliedLines,
+  formatChildren,
+  readImages,
+  formatGoal,
+  formatNotApplied,
   printFailure,
-  summary,
-  tasksText,
+  formatSummary,
+  formatTasks,
 } from '../../agent/cli/index.js'
 import type { Agent, GivenImage, Task as AgentTask } from '../../agent/index.js'
 import { fillPrompt, isInteractive, toOneLine, renderPromptHelp, findPrompt, say } from '../../lib/terminal/index.js'
 import { runScheduleCommand } from './chat_schedule.js'
 
-export const HELP = `/help shows this, /mode shows the mode and /mode auto changes it, /plan [what] asks for a plan before any change,
-/tasks shows the steps of the task, /agents the agents that work on parts of it, /compact [what matters] shortens the conversation,
-/goal <text> works until the goal is met (lines that start with verify: name commands that prove it), /goal shows it, /goal clear removes it,
+export const HELP = `/help shows this, /mode shows the mode and /mode auto changes it,
+/plan [what] asks for a plan before any change, /tasks shows the steps of the task,
+/agents shows the agents that work on parts of it, /compact [what matters] shortens the conversation,
+/goal <text> works until the goal is met (lines that start with verify: name commands that prove it),
+/goal shows it, /goal clear removes it,
 /loop [10m] <prompt> repeats a prompt, /remind <18:30 | +45m> <text> sends it once; /loop list, /loop cancel <id|all>,
 /image <file> adds an image to your next message, /quit ends the chat.
-During an answer, your messages are queued; /steer <text> stops it and continues with the text. Ctrl-C stops it and gives back queued messages.
+During an answer, your messages are queued; /steer <text> stops it and continues with the text.
+Ctrl-C stops it and gives back queued messages.
 `
 
 /** Handles messages and commands of a person for an agent. */
-export class Conversation {
+export class ChatConversation {
   /** Exit code of the last turn. */
   code = 0
   over = false
@@ -53,10 +56,10 @@ export class Conversation {
     const outcome = await this.agent.run(task, { signal })
     this.code = outcome.exit_code
     const { outcome_code } = outcome
-    this.io.stderr.write(notAppliedLines(outcome))
+    this.io.stderr.write(formatNotApplied(outcome))
     // A person at the terminal already knows which calls they refused.
     if (outcome_code === 'success' || (outcome_code === 'escalated' && isInteractive(this.io))) return true
-    this.io.stderr.write(outcome_code === 'cancelled' ? 'cancelled\n' : `${summary(outcome)}\n`)
+    this.io.stderr.write(outcome_code === 'cancelled' ? 'cancelled\n' : `${formatSummary(outcome)}\n`)
     return false
   }
 
@@ -89,7 +92,7 @@ export class Conversation {
     const run = Object.hasOwn(this.commands, word) ? this.commands[word] : undefined
     if (run) await run(rest, word)
     else if (word === '/plan' && rest === '') await this.changeMode('plan')
-    else if (word === '/goal' && rest === '') io.stderr.write(goalText(this.agent))
+    else if (word === '/goal' && rest === '') io.stderr.write(formatGoal(this.agent))
     else if (await findPrompt(this.kernel, word)) return false
     else if (/^\/(?!(?:steer|goal|plan)$)\w*$/.test(word)) {
       say(io, 'error', `Unknown command ${word}; /help lists all. Nothing was sent to the model.`)
@@ -104,9 +107,9 @@ export class Conversation {
     '/mode': (rest) => this.changeMode(rest),
     '/loop': (rest, word) => runScheduleCommand(this.kernel, this.agent, this.io, { word, rest }),
     '/remind': (rest, word) => runScheduleCommand(this.kernel, this.agent, this.io, { word, rest }),
-    '/tasks': () => this.io.stderr.write(tasksText(this.agent)),
-    '/agents': () => this.io.stderr.write(childrenText(this.agent)),
-    '/image': async (path, word) => this.images.push(...((await givenImages({ image: [path] }, this.io, word)) ?? [])),
+    '/tasks': () => this.io.stderr.write(formatTasks(this.agent)),
+    '/agents': () => this.io.stderr.write(formatChildren(this.agent)),
+    '/image': async (path, word) => this.images.push(...((await readImages({ image: [path] }, this.io, word)) ?? [])),
   }
 
   /** Sets or clears the goal. Returns the text of a new goal, which becomes the task. */
@@ -146,7 +149,8 @@ export class Conversation {
         say(
           this.io,
           'warning',
-          `The settings do not permit mode ${asked}: see policy.max_mode and automation.full_auto.enabled in \`vtcode policy list\`.`,
+          `The settings do not permit mode ${asked}: ` +
+            'see policy.max_mode and automation.full_auto.enabled in `vtcode policy list`.',
         )
     } catch (error) {
       printFailure(this.kernel, error, this.io)

@@ -3,7 +3,7 @@ import { spawnSession, findTerminalFault, type UiEvent, type UiSession } from '.
 /** Screen of a chat, drawn before the rest of the program is loaded. Keeps typed text for the chat. */
 export interface ChatFront {
   readonly session: UiSession
-  /** Whether the chat took over the screen. */
+  /** True if the chat took over the screen. */
   taken: boolean
   /** Shows a message of the program before the chat starts. */
   say(text: string): void
@@ -11,7 +11,10 @@ export interface ChatFront {
   end(): void
 }
 
-/** Draws the screen early. Returns nothing without a screen, or if flags may be invalid: the error needs a plain terminal. */
+/**
+ * Draws the screen early. Returns nothing without a screen, or if flags may be invalid: the error needs a plain
+ * terminal.
+ */
 export default async function drawFront(): Promise<ChatFront | undefined> {
   const { stdin, stdout, stderr, env, argv } = process
   const words = argv.slice(2)
@@ -49,7 +52,10 @@ export default async function drawFront(): Promise<ChatFront | undefined> {
   return front
 }
 
-/** Flags of the chat, and whether each takes a value. A copy, because their definition loads the agent; a test compares both. */
+/**
+ * Flags of the chat, and whether each takes a value. A copy, because their definition loads the agent; a test
+ * compares both.
+ */
 const flags: Record<string, boolean> = {
   '--continue': false,
   '--keep': false,
@@ -62,7 +68,7 @@ const flags: Record<string, boolean> = {
   '--image': true,
 }
 
-/** Whether all words are flags of the chat, with their values. */
+/** Returns whether all words are flags of the chat, with their values. */
 function hasOnlyChatFlags(words: readonly string[]): boolean {
   for (let at = 0; at < words.length; at++) {
     const [, flag = '', value] = /^(--[a-z-]+)(?:=(.+))?$/s.exec(words[at]!) ?? []

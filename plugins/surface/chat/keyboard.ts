@@ -35,11 +35,11 @@ export class Keyboard {
       ...terminal,
       stdout: this.wrapStream(terminal.stdout),
       stderr: this.wrapStream(terminal.stderr),
-      alone: (ask) => this.askAlone(ask),
+      withTerminal: (ask) => this.askAlone(ask),
     }
     this.signal = terminal.signal
     terminal.signal.addEventListener('abort', this.end)
-    terminal.interrupts?.(this.onInterrupt)
+    terminal.onInterrupt?.(this.onInterrupt)
     process.on('SIGCONT', this.onContinue)
     process.on('exit', this.resetPasteMode)
     this.open()
@@ -64,15 +64,15 @@ export class Keyboard {
 
   /** Runs `what`; Ctrl-C aborts only it. */
   async runInterruptible<T>(what: (signal: AbortSignal, stop: () => void) => Promise<T>): Promise<T> {
-    const { signal, interrupts } = this.terminal
+    const { signal, onInterrupt } = this.terminal
     const own = new AbortController()
     this.signal = AbortSignal.any([signal, own.signal])
-    interrupts?.(() => (own.abort(), true))
+    onInterrupt?.(() => (own.abort(), true))
     try {
       return await what(this.signal, () => own.abort())
     } finally {
       this.signal = signal
-      interrupts?.(this.onInterrupt)
+      onInterrupt?.(this.onInterrupt)
     }
   }
 
@@ -80,7 +80,7 @@ export class Keyboard {
   close(): void {
     this.end()
     this.terminal.signal.removeEventListener('abort', this.end)
-    this.terminal.interrupts?.(undefined)
+    this.terminal.onInterrupt?.(undefined)
     process.off('SIGCONT', this.onContinue)
     process.off('exit', this.resetPasteMode)
   }

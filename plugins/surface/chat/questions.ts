@@ -1,5 +1,5 @@
 import type { Answers, Asker, JsonObject } from '../../../core/shapes/index.js'
-import type { Approval, Approved } from '../../../core/contract/index.js'
+import type { Approval, ApprovalAnswer } from '../../../core/contract/index.js'
 import type { Kernel } from '../../../core/index.js'
 import type { Overlay, UiEvent, UiHandle } from '../../tui/index.js'
 import { buildCallBlocks, formatQuestion } from './call_blocks.js'
@@ -53,7 +53,7 @@ export class Questions {
     })
   }
 
-  readonly approve = async (asked: Approval): Promise<Approved> => {
+  readonly approve = async (asked: Approval): Promise<ApprovalAnswer> => {
     const { call } = asked
     this.handle.send({ type: 'notify', text: `${call.slot} waits for approval` })
     const about = await findRules(this.kernel, call)

@@ -1,9 +1,9 @@
-import { definedOnly } from '../../../core/shapes/index.js'
+import { omitUndefined } from '../../../core/shapes/index.js'
 import { openWorkspace, type Io, type Kernel } from '../../../core/index.js'
 import {
   printFailure,
-  sessionMeant,
-  sessionOptions,
+  resolveSessionId,
+  toAgentOptions,
   withAgent,
   readDialogue,
   type SessionFlags,
@@ -13,7 +13,7 @@ import { spawnSession, type SessionSurface, type UiEvent, type UiSession } from 
 import { createBranchReader } from './branch.js'
 import { createFileCompletion, readNamedImages } from './attachments.js'
 import { truncateForDisplay } from './call_blocks.js'
-import { listCommands, runWhileBusy, runMessage } from './commands.js'
+import { listSlashCommands, runWhileBusy, runMessage } from './commands.js'
 import { chatPlaceholder, type ChatFront } from './front.js'
 import { appendHistory, readHistory } from './history.js'
 import { waitUntilDue } from './chat_schedule.js'
@@ -42,7 +42,7 @@ export async function runOnScreen(
     },
   }
   try {
-    let chosen: AgentOptions | undefined = sessionOptions(flags)
+    let chosen: AgentOptions | undefined = toAgentOptions(flags)
     // If another agent cannot be opened, continue with the last one.
     let good: AgentOptions | undefined
     let code = 0
@@ -58,7 +58,7 @@ export async function runOnScreen(
       code = await withAgent(
         kernel,
         io,
-        { verb: 'interactive', ...definedOnly({ asked: context }) },
+        { verb: 'interactive', ...omitUndefined({ asked: context }) },
         { ...options, ...chosen, providers },
         async (agent) => {
           begun = true
@@ -99,7 +99,7 @@ const MAX_PAST_MESSAGES = 20
 async function showPastMessages({ kernel, handle }: ChatSession, id: string): Promise<void> {
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
-    const words = await readDialogue(workspace, id === 'last' ? await sessionMeant(workspace, undefined) : id)
+    const words = await readDialogue(workspace, id === 'last' ? await resolveSessionId(workspace, undefined) : id)
     if (words.length > MAX_PAST_MESSAGES)
       handle.send({
         type: 'commit',
@@ -125,7 +125,7 @@ function openScreen(
   const offer = {
     keyBindings: kernel.settings.ui.key_bindings ?? {},
     files: createFileCompletion(() => (chat?.agent ? chat : undefined)),
-    slashCommands: listCommands(kernel),
+    slashCommands: listSlashCommands(kernel),
     history: readHistory(kernel),
   }
   const stdin = terminal.stdin as NodeJS.ReadStream
@@ -154,7 +154,7 @@ function openScreen(
   ))
   terminal.signal.addEventListener('abort', () => (made.stop(), handle.send({ type: 'shutdown' })), { once: true })
   // A signal from a shell or supervisor acts like the key.
-  terminal.interrupts?.(() => {
+  terminal.onInterrupt?.(() => {
     const { busy } = made
     if (busy) made.stop()
     else handle.send({ type: 'shutdown' })

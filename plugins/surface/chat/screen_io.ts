@@ -31,5 +31,5 @@ export function createScreenIo(terminal: Io, handle: UiHandle): Io {
       handle.send({ type: 'resume' })
     }
   }
-  return { ...terminal, stdout: stream(), stderr: stream(), screen, alone }
+  return { ...terminal, stdout: stream(), stderr: stream(), screen, withTerminal: alone }
 }

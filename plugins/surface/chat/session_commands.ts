@@ -1,9 +1,9 @@
 import { openWorkspace } from '../../../core/index.js'
 import {
-  aboutModel,
+  describeModel,
   requireOwnSession,
   listSessions,
-  modelChoices,
+  listModelChoices,
   revert,
   listPastTurns,
   type RevertScope,
@@ -27,10 +27,10 @@ async function withWorkspace<T>(
 /** `/model`: continues the conversation with another model. */
 export async function switchModel(chat: ChatSession, rest: string): Promise<void> {
   const { kernel, io, agent, questions } = chat
-  const choices = modelChoices(kernel, io.env).map((model) => ({
+  const choices = listModelChoices(kernel, io.env).map((model) => ({
     value: model.id,
     label: model.id,
-    description: aboutModel(model),
+    description: describeModel(model),
   }))
   const id = rest === '' ? await questions.pick('Which model?', choices, agent.model) : rest
   if (id === undefined) return
@@ -68,7 +68,9 @@ export async function resumeSession(chat: ChatSession, rest: string): Promise<vo
 
 /** Lets the person pick a turn; the last one is first. */
 async function pickTurn(chat: ChatSession, title: string): Promise<{ turn: number; text: string } | undefined> {
-  const turns = chat.hasTurns ? await withWorkspace(chat, (workspace) => listPastTurns(workspace, chat.agent.session_id)) : []
+  const turns = chat.hasTurns
+    ? await withWorkspace(chat, (workspace) => listPastTurns(workspace, chat.agent.session_id))
+    : []
   if (turns.length === 0) return void say(chat.io, 'info', 'This session has no turn yet.')
   const rows = turns.toReversed().map(({ turn, text, ts }) => ({
     value: String(turn),
@@ -106,7 +108,8 @@ export async function rewindSession(chat: ChatSession): Promise<void> {
     say(
       chat.io,
       'info',
-      `Back to before turn ${chosen.turn}${reverted.length > 0 ? `; restored: ${reverted.map(toOneLine).join(', ')}` : ''}. /rewind can undo this.`,
+      `Back to before turn ${chosen.turn}` +
+        `${reverted.length > 0 ? `; restored: ${reverted.map(toOneLine).join(', ')}` : ''}. /rewind can undo this.`,
     )
     if (scope !== 'code') chat.handle.send({ type: 'input', text: chosen.text })
     return chat.resumeOptions

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findProgram, searchPath, start } from '../../../core/system/index.js'
+import { findProgram, listSearchFolders, spawnProgram } from '../../../core/system/index.js'
 import { say } from '../../lib/terminal/index.js'
 import { callAsUser } from './call_as_user.js'
 import type { ChatSession } from './chat_session.js'
@@ -40,7 +40,7 @@ export async function openExternalEditor({ io, handle, kernel }: ChatSession, te
   const { env } = io
   const named = (env['VISUAL'] ?? env['EDITOR'] ?? 'vi').trim()
   const [name = 'vi', ...args] = named.split(/\s+/)
-  const program = name.includes('/') ? name : findProgram(name, searchPath(env['PATH'], kernel.workspace))
+  const program = name.includes('/') ? name : findProgram(name, listSearchFolders(env['PATH'], kernel.workspace))
   if (program === undefined) return say(io, 'error', `Editor '${name}' not found. Set EDITOR, for example EDITOR=nano.`)
   const folder = mkdtempSync(join(tmpdir(), 'vtcode-edit-'))
   const file = join(folder, 'message.md')
@@ -66,7 +66,7 @@ function runEditor(
   env: Record<string, string | undefined>,
 ): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const child = start({ file, args, cwd, env: env as Record<string, string> }, 'inherit', 'shared')
+    const child = spawnProgram({ file, args, cwd, env: env as Record<string, string> }, 'inherit', 'shared')
     child.once('error', (error) =>
       resolve(`cannot be started (${(error as NodeJS.ErrnoException).code ?? error.message})`),
     )

@@ -1,5 +1,5 @@
 import type { Settings } from '../../../core/index.js'
-import { settingsDraft, settingsFile, writeDraft } from '../../lib/own_files/index.js'
+import { draftSettings, findSettingsFile, writeDraft } from '../../lib/own_files/index.js'
 import { toOneLine, say } from '../../lib/terminal/index.js'
 import { detectTheme, type ThemeName } from '../../tui/index.js'
 import type { ChatSession } from './chat_session.js'
@@ -30,16 +30,17 @@ export async function changeTheme({ kernel, io, handle, questions }: ChatSession
       `Unknown theme '${toOneLine(wanted)}'. Choose one of ${themeNames.join(', ')}, for example /theme light.`,
     )
   handle.send({ type: 'theme', name: resolveTheme(theme, io.env) })
-  const file = settingsFile(kernel.inspection.home)
+  const file = findSettingsFile(kernel.inspection.home)
   try {
-    writeDraft(await settingsDraft(file, { 'ui.theme': theme === 'auto' ? undefined : theme }))
+    writeDraft(await draftSettings(file, { 'ui.theme': theme === 'auto' ? undefined : theme }))
     await kernel.reload()
     say(io, 'info', `The theme is ${theme}; saved in ${toOneLine(file)}.`)
   } catch (error) {
     say(
       io,
       'warning',
-      `The theme is ${theme} for this chat only; ${toOneLine(file)} was not changed: ${(error as Error).message}. To keep it, add there: ui: { theme: ${theme} }`,
+      `The theme is ${theme} for this chat only; ${toOneLine(file)} was not changed: ` +
+        `${(error as Error).message}. To keep it, add there: ui: { theme: ${theme} }`,
     )
   }
 }

@@ -1,11 +1,11 @@
-import { briefly, partLine, type EventSink } from '../../agent/cli/index.js'
+import { describeInput, formatPartLine, type EventSink } from '../../agent/cli/index.js'
 import type { Delta, Item, ThreadEvent } from '../../agent/index.js'
 import type { Block, UiHandle } from '../../tui/index.js'
 import { buildIntendedDiff, truncateForDisplay } from './call_blocks.js'
 
 type ItemOf<T extends Item['type']> = Item & { type: T }
 const MAX_EXCERPT_LINES = 8
-const STATUS_MARKS: Record<string, string> = { cancelled: '(stopped)', discarded: '(incomplete)' }
+const STATUS_MARKS: Record<string, string> = { cancelled: '(stopped)', discarded: '(broken off)' }
 
 /** Writes events of a conversation to the screen: finished items once, growing ones live. */
 export class Transcript {
@@ -30,7 +30,7 @@ export class Transcript {
     this.unshownAnswer = undefined
     if (unshownAnswer && !(event.type === 'turn.failed' && event.message === unshownAnswer.text))
       this.showAnswer(unshownAnswer)
-    const part = partLine(event)
+    const part = formatPartLine(event)
     if (part) this.send({ type: 'commit', block: { kind: part.bad ? 'error' : 'text', text: part.text } })
     if (event.type === 'item.started') this.handleStarted(event.item)
     else if (event.type === 'item.completed') this.handleCompleted(event.item)
@@ -65,7 +65,7 @@ export class Transcript {
     this.send({
       type: 'live',
       id: item.id,
-      block: { kind: 'note', text: `● ${item.tool_name} ${briefly(item.arguments)}` },
+      block: { kind: 'note', text: `● ${item.tool_name} ${describeInput(item.arguments)}` },
     })
   }
 
@@ -107,7 +107,9 @@ export class Transcript {
     for (const id of [item.id, `output:${item.id}`])
       this.send({ type: 'live', id, block: { kind: 'text', text: '' }, done: true })
     const good = item.outcome === 'success' && command?.status !== 'failed'
-    const words = [item.tool_name, briefly(item.arguments), ...describeEnd(output, command)].filter(Boolean).join('  ')
+    const words = [item.tool_name, describeInput(item.arguments), ...describeEnd(output, command)]
+      .filter(Boolean)
+      .join('  ')
     this.send({ type: 'commit', block: { kind: good ? 'text' : 'error', text: `${good ? '✓' : '✗'} ${words}` } })
     const diff = good ? buildIntendedDiff(item.arguments) : undefined
     const text: Block | undefined = output && { kind: 'text', text: output.output }

@@ -1,7 +1,7 @@
 import { PassThrough, Writable } from 'node:stream'
 import { version } from '../../../core/system/index.js'
 import { openWorkspace, type Io, type Kernel } from '../../../core/index.js'
-import { childrenText, printFailure, readDialogue } from '../../agent/cli/index.js'
+import { formatChildren, printFailure, readDialogue } from '../../agent/cli/index.js'
 import { formatColumns, toOneLine, say } from '../../lib/terminal/index.js'
 import type { Block, SlashCommand } from '../../tui/index.js'
 import { callAsUser } from './call_as_user.js'
@@ -23,7 +23,7 @@ export async function showVerb(
     { isTTY: true },
   )
   // The command cannot ask questions.
-  const { alone: _, interrupts: __, ...rest } = chat.io
+  const { withTerminal: _, onInterrupt: __, ...rest } = chat.io
   const io: Io = {
     ...rest,
     ...how,
@@ -92,13 +92,14 @@ export async function openInspector(chat: ChatSession): Promise<void> {
 export async function showAgents(chat: ChatSession, id: string): Promise<void> {
   const { agent, kernel, io } = chat
   if (id === '' && agent.children.length === 0) return showVerb(chat, 'agents', ['list', '--text'])
-  if (id === '') return showPage(chat, 'agents', { kind: 'output', text: childrenText(agent) })
+  if (id === '') return showPage(chat, 'agents', { kind: 'output', text: formatChildren(agent) })
   const one = agent.children.find((child) => child.id === id)
   if (!one)
     return say(
       io,
       'error',
-      `Unknown agent '${toOneLine(id).slice(0, 64)}'. Known: ${agent.children.map((child) => child.id).join(', ') || 'none'}.`,
+      `Unknown agent '${toOneLine(id).slice(0, 64)}'. ` +
+        `Known: ${agent.children.map((child) => child.id).join(', ') || 'none'}.`,
     )
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {

@@ -1,7 +1,7 @@
 import type { Io } from '../../../core/index.js'
 import { isInteractive, pickOne } from '../../lib/terminal/index.js'
 
-/** A person ended the questions. */
+/** Thrown when a person ends the questions. */
 export class StoppedByPerson extends Error {}
 
 export interface Choice<T extends string> {
@@ -10,28 +10,28 @@ export interface Choice<T extends string> {
   hint?: string
 }
 
-/** Questions to a person, each with what is taken where nobody is asked. */
+/** Questions to a person, each with a default for runs that ask no one. */
 export class Interview {
-  /** Whether somebody is asked. */
-  readonly asks: boolean
+  /** `true` if a person is asked. */
+  readonly interactive: boolean
 
   constructor(
     private readonly io: Io,
     readonly yes: boolean,
   ) {
-    this.asks = !yes && isInteractive(io)
+    this.interactive = !yes && isInteractive(io)
   }
 
-  /** One of these; the first where nobody is asked. Throws StoppedByPerson. */
+  /** Returns the chosen value, or `otherwise` in a run that asks no one. Throws StoppedByPerson. */
   async choose<T extends string>(message: string, choices: readonly Choice<T>[], otherwise: T): Promise<T> {
-    if (!this.asks) return otherwise
+    if (!this.interactive) return otherwise
     const chosen = await pickOne(this.io, message, choices, otherwise)
     if (chosen === undefined || this.io.signal.aborted) throw new StoppedByPerson()
     return chosen
   }
 
-  /** Yes or no; `otherwise` where nobody is asked. Throws StoppedByPerson. */
-  async wants(message: string, otherwise: boolean): Promise<boolean> {
+  /** Asks for yes or no; returns `otherwise` in a run that asks no one. Throws StoppedByPerson. */
+  async confirm(message: string, otherwise: boolean): Promise<boolean> {
     return (
       (await this.choose(
         message,
@@ -44,8 +44,8 @@ export class Interview {
     )
   }
 
-  /** The last word before something is written: a person's, or --yes. */
-  agrees(message: string): Promise<boolean> {
-    return this.asks ? this.wants(message, true) : Promise.resolve(this.yes)
+  /** Asks a person for approval to write; a run that asks no one needs --yes. */
+  confirmWrite(message: string): Promise<boolean> {
+    return this.interactive ? this.confirm(message, true) : Promise.resolve(this.yes)
   }
 }

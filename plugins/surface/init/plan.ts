@@ -1,13 +1,13 @@
 import { dirname } from 'node:path'
 import type { Io, Kernel } from '../../../core/index.js'
 import { openWorkspace } from '../../../core/workspace/index.js'
-import { settingsDraft, settingsFile } from '../../lib/own_files/index.js'
+import { draftSettings, findSettingsFile } from '../../lib/own_files/index.js'
 import { toOneLine, say } from '../../lib/terminal/index.js'
-import { agentsText, projectSettings } from './drafts.js'
+import { renderAgentsFile, renderProjectSettings } from './drafts.js'
 import type { Interview } from './interview.js'
 import type { Plan } from './record.js'
 import { readRepository } from './repository.js'
-import { provingCommands, lackingRules } from './rules.js'
+import { findCheckCommands, findMissingRules } from './rules.js'
 
 export interface InitFlags {
   yes?: true
@@ -22,13 +22,13 @@ export interface InitFlags {
 }
 
 const modes = [
-  { value: 'unset', label: 'As each verb has it', hint: 'exec: auto; everything else: ask' },
-  { value: 'ask', label: 'ask', hint: 'every change is asked for' },
-  { value: 'auto', label: 'auto', hint: 'changes of files in the workspace go through' },
+  { value: 'unset', label: 'Default of each verb', hint: 'exec: auto; everything else: ask' },
+  { value: 'ask', label: 'ask', hint: 'every change needs approval' },
+  { value: 'auto', label: 'auto', hint: 'changes of files in the workspace need no approval' },
   { value: 'plan', label: 'plan', hint: 'nothing is changed' },
 ]
 
-/** The user's settings with the model, the mode and the rules; `undefined` where they say so already. */
+/** Plans the user's settings with model, mode and rules; `undefined` if they are set already. */
 export async function planSettings(
   kernel: Kernel,
   home: string,
@@ -36,20 +36,20 @@ export async function planSettings(
   interview: Interview,
   io: Io,
 ): Promise<Plan['settings']> {
-  const file = settingsFile(home)
-  const said = kernel.inspection.origins().find(({ path }) => path === 'policy.mode')
-  const mode = said?.layer === 'call' ? String(said.value) : await interview.choose('Which mode?', modes, 'unset')
-  const rules = await agreedRules(kernel, home, flag, interview)
+  const file = findSettingsFile(home)
+  const origin = kernel.inspection.origins().find(({ path }) => path === 'policy.mode')
+  const mode = origin?.layer === 'call' ? String(origin.value) : await interview.choose('Which mode?', modes, 'unset')
+  const rules = await chooseRules(kernel, home, flag, interview)
   const wanted = {
     ...(model !== undefined && { 'agent.model': model }),
     ...(mode !== 'unset' && { 'policy.mode': mode }),
-    ...(rules && { [allow]: rules.now }),
+    ...(rules && { [ALLOW_KEY]: rules.now }),
   }
-  const was = (path: string): unknown => (path === allow ? rules?.was : ownValue(kernel, path))
+  const was = (path: string): unknown => (path === ALLOW_KEY ? rules?.was : readUserSetting(kernel, path))
   const open = Object.entries(wanted).filter(([path, value]) => was(path) !== value)
   if (open.length === 0) return undefined
   try {
-    const draft = await settingsDraft(file, Object.fromEntries(open))
+    const draft = await draftSettings(file, Object.fromEntries(open))
     return {
       draft,
       keys: Object.fromEntries(
@@ -60,31 +60,33 @@ export async function planSettings(
     say(
       io,
       'warning',
-      `${toOneLine(file)} is not changed: ${(error as Error).message}. Enter yourself: ${open.map(([path, value]) => `${path}: ${value}`).join(', ')}`,
+      `${toOneLine(file)} is not changed: ${(error as Error).message}. ` +
+        `Enter yourself: ${open.map(([path, value]) => `${path}: ${value}`).join(', ')}`,
     )
     return undefined
   }
 }
 
-const allow = 'policy.allow'
+const ALLOW_KEY = 'policy.allow'
 
-/** The rules with which the commands of this repository run unasked, once a person agreed: without a word nobody is given any. */
-async function agreedRules(
+/** Returns the rules that allow the commands of this repository, if a person or --rules agrees. */
+async function chooseRules(
   kernel: Kernel,
   home: string,
   flag: boolean | undefined,
   interview: Interview,
 ): Promise<{ was?: unknown[]; now: unknown[] } | undefined> {
-  if (flag === false || kernel.workspace === dirname(home) || (flag === undefined && !interview.asks)) return undefined
+  if (flag === false || kernel.workspace === dirname(home) || (flag === undefined && !interview.interactive))
+    return undefined
   const workspace = openWorkspace(kernel.workspace, { home })
   try {
-    const { own, missing } = await lackingRules(
-      await provingCommands(await readRepository(workspace), workspace),
-      settingsFile(home),
+    const { own, missing } = await findMissingRules(
+      await findCheckCommands(await readRepository(workspace), workspace),
+      findSettingsFile(home),
     )
     if (missing.length === 0) return undefined
     const list = missing.map((rule) => rule.slice(5, -1)).join(', ')
-    if (flag !== true && !(await interview.wants(`Let these run unasked, in every folder: ${list}?`, false)))
+    if (flag !== true && !(await interview.confirm(`Allow these without approval, in every folder: ${list}?`, false)))
       return undefined
     return { ...(own.length > 0 && { was: own }), now: [...own, ...missing] }
   } finally {
@@ -92,14 +94,14 @@ async function agreedRules(
   }
 }
 
-/** What the user's own settings file says, whatever counts here. */
-export function ownValue(kernel: Kernel, path: string): unknown {
+/** Returns the value in the user's own settings file, even if another layer overrides it. */
+export function readUserSetting(kernel: Kernel, path: string): unknown {
   const origin = kernel.inspection.origins().find((one) => one.path === path)
   if (origin?.layer === 'user') return origin.value
   return origin?.overridden.find(({ layer }) => layer === 'user')?.value
 }
 
-/** The files that the repository lacks and somebody wants: only what is not there. */
+/** Plans the files that the repository lacks and the user wants. */
 export async function planFiles(
   kernel: Kernel,
   home: string,
@@ -107,25 +109,25 @@ export async function planFiles(
   interview: Interview,
   io: Io,
 ): Promise<Plan['files']> {
-  // The user's home is no project.
+  // The home folder of the user is no project.
   if (kernel.workspace === dirname(home)) return []
   const workspace = openWorkspace(kernel.workspace, { home })
   try {
     const facts = await readRepository(workspace)
-    const there = new Set((await workspace.listNames('.')).map(({ name }) => name))
+    const existing = new Set((await workspace.listNames('.')).map(({ name }) => name))
     const files: Plan['files'] = []
     const offer = async (name: string, taken: readonly string[], flag: boolean | undefined, text: () => string) => {
-      const other = taken.find((one) => there.has(one))
-      if (other !== undefined) flag && say(io, 'info', `${other} is there already and stays as it is.`)
-      else if (flag ?? (facts.isProject && (await interview.wants(`Write ${name}?`, true))))
+      const other = taken.find((one) => existing.has(one))
+      if (other !== undefined) flag && say(io, 'info', `${other} exists already and stays unchanged.`)
+      else if (flag ?? (facts.isProject && (await interview.confirm(`Write ${name}?`, true))))
         files.push({ name, text: text() })
     }
-    await offer('AGENTS.md', ['AGENTS.md'], flags.agents, () => agentsText(kernel.workspace, facts))
+    await offer('AGENTS.md', ['AGENTS.md'], flags.agents, () => renderAgentsFile(kernel.workspace, facts))
     await offer(
       'vtcode.config.yaml',
       ['yaml', 'yml', 'json', 'ts', 'mts', 'js', 'mjs'].map((end) => `vtcode.config.${end}`),
       flags.projectSettings,
-      () => projectSettings(kernel.workspace, facts),
+      () => renderProjectSettings(kernel.workspace, facts),
     )
     return files
   } finally {

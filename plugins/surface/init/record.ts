@@ -4,49 +4,49 @@ import { isDeepStrictEqual } from 'node:util'
 import { sha256, writeStateSync } from '../../../core/system/index.js'
 import type { Kernel } from '../../../core/index.js'
 import { lock, openWorkspace, type OpenWorkspace } from '../../../core/workspace/index.js'
-import { ownText, settingsDraft, writeDraft, type FileDraft } from '../../lib/own_files/index.js'
+import { readOwnFile, draftSettings, writeDraft, type FileDraft } from '../../lib/own_files/index.js'
 
-/** Path of a setting → what it was and what it is then. */
-type Keys = Record<string, { was?: unknown; now: unknown }>
-/** What `init` is about to write: values for the user's settings, and files of the workspace that are not there yet. */
+/** Path of a setting → its value before and after. */
+type SettingChanges = Record<string, { was?: unknown; now: unknown }>
+/** Changes that `init` will make: values of the user's settings, and new files of the workspace. */
 export interface Plan {
-  settings: { draft: FileDraft; keys: Keys } | undefined
+  settings: { draft: FileDraft; keys: SettingChanges } | undefined
   files: { name: string; text: string }[]
 }
-/** What it wrote for a workspace, so that it can be taken back. */
-interface Written {
-  settings?: { file: string; keys: Keys }
+/** Changes that `init` made for a workspace, for the undo. */
+interface InitRecord {
+  settings?: { file: string; keys: SettingChanges }
   /** Name → digest of the text. */
   files: Record<string, string>
 }
-type Records = Record<string, Written>
+type InitRecords = Record<string, InitRecord>
 
 const recordFile = (home: string): string => join(home, 'init.json')
-function readRecords(home: string): Records {
+function readRecords(home: string): InitRecords {
   try {
-    return JSON.parse(ownText(recordFile(home)) ?? '{}') as Records
+    return JSON.parse(readOwnFile(recordFile(home)) ?? '{}') as InitRecords
   } catch {
     return {}
   }
 }
-function keepRecords(home: string, records: Records): void {
+function writeRecords(home: string, records: InitRecords): void {
   if (Object.keys(records).length === 0) rmSync(recordFile(home), { force: true })
   else writeStateSync(recordFile(home), `${JSON.stringify(records, null, 2)}\n`)
 }
 
-/** Throws where the folder of the user's settings belongs to somebody else: what is written there would be ours, and theirs to change. */
+/** Throws if the folder of the user's settings belongs to another user, who could change the written files. */
 export function requireOwnHome(home: string): void {
-  let there = home
-  while (!lstatSync(there, { throwIfNoEntry: false })) there = dirname(there)
-  const { uid } = statSync(there)
+  let existing = home
+  while (!lstatSync(existing, { throwIfNoEntry: false })) existing = dirname(existing)
+  const { uid } = statSync(existing)
   const me = process.getuid?.()
   if (me !== undefined && uid !== me)
     throw new Error(
-      `${there} belongs to another user (${uid}, you are ${me}); set HOME or VTCODE_HOME to a folder of yours`,
+      `${existing} belongs to another user (${uid}, you are ${me}); set HOME or VTCODE_HOME to a folder of yours`,
     )
 }
 
-/** Writes all of a plan or nothing: where one file cannot be written, those before it are taken back. Two that write at once do it one after the other. */
+/** Writes all of a plan or, after an error, undoes the earlier writes. A lock serializes concurrent runs. */
 export async function writePlan(
   kernel: Kernel,
   home: string,
@@ -55,55 +55,57 @@ export async function writePlan(
 ): Promise<void> {
   await using _ = await lock([`init ${home}`], home, signal)
   const workspace = openWorkspace(kernel.workspace, { home })
-  const back: (() => unknown)[] = []
+  const undoSteps: (() => unknown)[] = []
   let writing = recordFile(home)
   try {
     if (settings) {
       const { draft } = settings
       writing = draft.file
       writeDraft(draft)
-      back.push(() => writeDraft({ file: draft.file, before: draft.after, after: draft.before }))
+      undoSteps.push(() => writeDraft({ file: draft.file, before: draft.after, after: draft.before }))
     }
     for (const { name, text } of files) {
       writing = join(kernel.workspace, name)
       await workspace.write(name, Buffer.from(text), 'nothing')
-      back.push(() => workspace.remove(name))
+      undoSteps.push(() => workspace.remove(name))
     }
     const records = readRecords(home)
     const before = records[kernel.workspace]
-    const written: Written = {
+    const written: InitRecord = {
       ...(before?.settings && { settings: before.settings }),
       ...(settings && {
         settings: {
           file: settings.draft.file,
-          keys: { ...settings.keys, ...earlier(before, settings.draft.file, settings.keys) },
+          keys: { ...settings.keys, ...mergeEarlierKeys(before, settings.draft.file, settings.keys) },
         },
       }),
       files: { ...before?.files, ...Object.fromEntries(files.map(({ name, text }) => [name, sha256(text)])) },
     }
     writing = recordFile(home)
-    keepRecords(home, { ...records, [kernel.workspace]: written })
+    writeRecords(home, { ...records, [kernel.workspace]: written })
   } catch (error) {
-    for (const undo of back.reverse()) await undo()
+    for (const undo of undoSteps.reverse()) await undo()
     throw new Error(`${writing}: ${(error as Error).message}`)
   } finally {
     workspace.close()
   }
 }
 
-/** A key that an earlier run wrote goes back to what was there before that. */
-function earlier(before: Written | undefined, file: string, keys: Keys): Keys {
+/** Merges the keys of an earlier run, so that an undo restores the value before that run. */
+function mergeEarlierKeys(before: InitRecord | undefined, file: string, keys: SettingChanges): SettingChanges {
   if (before?.settings?.file !== file) return {}
   const { keys: known } = before.settings
   return Object.fromEntries(
-    Object.entries(known).map(([key, said]) => [
+    Object.entries(known).map(([key, change]) => [
       key,
-      keys[key] && isDeepStrictEqual(said.now, keys[key].was) ? { ...said, now: keys[key].now } : (keys[key] ?? said),
+      keys[key] && isDeepStrictEqual(change.now, keys[key].was)
+        ? { ...change, now: keys[key].now }
+        : (keys[key] ?? change),
     ]),
   )
 }
 
-/** What taking back would do here: drafts to show, and what stays because it was changed since; `undefined` where nothing was written. */
+/** Plans the undo for this workspace: drafts to show, and files that stay because they changed. */
 export async function planUndo(
   kernel: Kernel,
   home: string,
@@ -112,17 +114,17 @@ export async function planUndo(
   if (!record) return undefined
   const kept: string[] = []
   const drafts: FileDraft[] = []
-  const settings = record.settings && (await settingsBack(record.settings, kept))
+  const settings = record.settings && (await draftSettingsUndo(record.settings, kept))
   if (settings && settings.before !== settings.after) drafts.push(settings)
   const workspace = openWorkspace(kernel.workspace, { home })
-  const gone: string[] = []
+  const removable: string[] = []
   try {
     for (const [name, digest] of Object.entries(record.files)) {
       const text = await workspace.readText(name).catch(() => undefined)
       if (text === undefined) continue
       if (sha256(text) !== digest) kept.push(join(kernel.workspace, name))
       else {
-        gone.push(name)
+        removable.push(name)
         drafts.push({ file: join(kernel.workspace, name), before: text, after: undefined })
       }
     }
@@ -134,12 +136,12 @@ export async function planUndo(
     if (settings && settings.before !== settings.after) writeDraft(settings)
     const open = openWorkspace(kernel.workspace, { home })
     try {
-      for (const name of gone) await removeUnchanged(open, name, record.files[name]!)
+      for (const name of removable) await removeUnchanged(open, name, record.files[name]!)
     } finally {
       open.close()
     }
-    const { [kernel.workspace]: _gone, ...rest } = readRecords(home)
-    keepRecords(home, rest)
+    const { [kernel.workspace]: _removed, ...rest } = readRecords(home)
+    writeRecords(home, rest)
   }
   return { drafts, kept, perform }
 }
@@ -148,17 +150,17 @@ async function removeUnchanged(workspace: OpenWorkspace, name: string, digest: s
   if (sha256(await workspace.readText(name)) === digest) await workspace.remove(name)
 }
 
-/** The settings with each key as it was, where it still says what was written. */
-async function settingsBack(
-  { file, keys }: NonNullable<Written['settings']>,
+/** Drafts the settings with the earlier value of each key that still has the written value. */
+async function draftSettingsUndo(
+  { file, keys }: NonNullable<InitRecord['settings']>,
   kept: string[],
 ): Promise<FileDraft | undefined> {
-  if (ownText(file) === undefined) return undefined
+  if (readOwnFile(file) === undefined) return undefined
   const { parse } = await import('yaml')
-  const now = parse(ownText(file)!) as unknown
-  const at = (path: string) =>
+  const now = parse(readOwnFile(file)!) as unknown
+  const readValue = (path: string) =>
     path.split('.').reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], now)
-  const own = Object.entries(keys).filter(([path, said]) => isDeepStrictEqual(at(path), said.now))
+  const own = Object.entries(keys).filter(([path, change]) => isDeepStrictEqual(readValue(path), change.now))
   if (own.length < Object.keys(keys).length) kept.push(file)
-  return settingsDraft(file, Object.fromEntries(own.map(([path, { was }]) => [path, was])))
+  return draftSettings(file, Object.fromEntries(own.map(([path, { was }]) => [path, was])))
 }

@@ -1,35 +1,38 @@
 import { isObject } from '../../../core/shapes/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 
-/** What a repository is, as far as its files say it: commands by what they are for, and its folders. */
+/** Facts from the files of a repository: its commands by purpose, and its folders. */
 export interface RepositoryFacts {
   commands: { what: Purpose; command: string }[]
   folders: { name: string; holds: string[] }[]
-  /** It is one: it has git, or a file that names commands. */
+  /** `true` if the folder has `.git` or a file that names commands. */
   isProject: boolean
 }
 type Purpose = 'Build' | 'Test' | 'Lint'
 type Names = ReadonlySet<string>
 type Read = (name: string) => Promise<string>
 
-const most = { folders: 20, inside: 6, bytes: 512 * 1024 }
+const LIMITS = { folders: 20, inside: 6, bytes: 512 * 1024 }
 const purposes: Record<Purpose, readonly string[]> = {
   Build: ['build', 'compile'],
   Test: ['test', 'tests'],
   Lint: ['lint', 'check', 'typecheck'],
 }
-const all = (build: string, test: string, lint?: string): [Purpose, string][] => [
+const toCommands = (build: string, test: string, lint?: string): [Purpose, string][] => [
   ['Build', build],
   ['Test', test],
   ...(lint === undefined ? [] : [['Lint', lint] as [Purpose, string]]),
 ]
 
-/** File → the commands that it stands for; a name is looked for as it is, or by its end. */
-const kinds: { file: string; commands(text: string, names: Names): [Purpose, string][] }[] = [
+/** File → its commands. A name with `*` matches by its end. */
+const projectFiles: { file: string; commands(text: string, names: Names): [Purpose, string][] }[] = [
   {
     file: 'package.json',
     commands: (text, names) =>
-      scripts(text).map(([what, name]) => [what, `${scriptRunner(names)} ${name === 'test' ? 'test' : `run ${name}`}`]),
+      listScripts(text).map(([what, name]) => [
+        what,
+        `${findScriptRunner(names)} ${name === 'test' ? 'test' : `run ${name}`}`,
+      ]),
   },
   {
     file: 'deno.json',
@@ -38,98 +41,110 @@ const kinds: { file: string; commands(text: string, names: Names): [Purpose, str
       ['Lint', 'deno lint'],
     ],
   },
-  { file: 'Cargo.toml', commands: () => all('cargo build', 'cargo test', 'cargo clippy') },
-  { file: 'go.mod', commands: () => all('go build ./...', 'go test ./...', 'go vet ./...') },
-  { file: 'pyproject.toml', commands: (text, names) => python(names, text) },
-  { file: 'setup.py', commands: (_, names) => (names.has('pyproject.toml') ? [] : python(names, '')) },
-  { file: 'pom.xml', commands: () => all('mvn package', 'mvn test') },
-  { file: 'build.gradle', commands: (_, names) => gradle(names) },
-  { file: 'build.gradle.kts', commands: (_, names) => gradle(names) },
+  { file: 'Cargo.toml', commands: () => toCommands('cargo build', 'cargo test', 'cargo clippy') },
+  { file: 'go.mod', commands: () => toCommands('go build ./...', 'go test ./...', 'go vet ./...') },
+  { file: 'pyproject.toml', commands: (text, names) => listPythonCommands(names, text) },
+  { file: 'setup.py', commands: (_, names) => (names.has('pyproject.toml') ? [] : listPythonCommands(names, '')) },
+  { file: 'pom.xml', commands: () => toCommands('mvn package', 'mvn test') },
+  { file: 'build.gradle', commands: (_, names) => listGradleCommands(names) },
+  { file: 'build.gradle.kts', commands: (_, names) => listGradleCommands(names) },
   { file: 'Gemfile', commands: (_, names) => (names.has('Rakefile') ? [['Test', 'bundle exec rake test']] : []) },
-  { file: 'mix.exs', commands: () => all('mix compile', 'mix test', 'mix format --check-formatted') },
-  { file: '*.sln', commands: () => all('dotnet build', 'dotnet test') },
-  { file: 'CMakeLists.txt', commands: () => all('cmake -B build && cmake --build build', 'ctest --test-dir build') },
+  { file: 'mix.exs', commands: () => toCommands('mix compile', 'mix test', 'mix format --check-formatted') },
+  { file: '*.sln', commands: () => toCommands('dotnet build', 'dotnet test') },
+  {
+    file: 'CMakeLists.txt',
+    commands: () => toCommands('cmake -B build && cmake --build build', 'ctest --test-dir build'),
+  },
   {
     file: 'Makefile',
-    commands: (text) =>
-      purposesOf([...text.matchAll(/^([a-z][\w-]*)\s*:(?!=)/gm)].map(([, target]) => target!)).map(([what, target]) => [
-        what,
-        `make ${target}`,
-      ]),
+    commands: (text) => {
+      const targets = [...text.matchAll(/^([a-z][\w-]*)\s*:(?!=)/gm)].map(([, target]) => target!)
+      return matchPurposes(targets).map(([what, target]) => [what, `make ${target}`])
+    },
   },
 ]
 
-/** Looks at the names of the top and at the few files that say commands. Nothing is run, and nothing but names is taken over. */
+/** Reads the names at the top and the few files that define commands. It runs nothing and takes over only names. */
 export async function readRepository(workspace: Workspace): Promise<RepositoryFacts> {
   const top = await workspace.listNames('.')
   const names = new Set(top.map(({ name }) => name))
-  const read: Read = (name) => workspace.readText(name, { max_bytes: most.bytes }).catch(() => '')
+  const read: Read = (name) => workspace.readText(name, { max_bytes: LIMITS.bytes }).catch(() => '')
   const commands: RepositoryFacts['commands'] = []
-  for (const { file, commands: said } of kinds) {
-    const there = file.startsWith('*')
+  for (const { file, commands: listCommands } of projectFiles) {
+    const match = file.startsWith('*')
       ? [...names].find((name) => name.endsWith(file.slice(1)))
       : names.has(file)
         ? file
         : undefined
-    if (there === undefined) continue
-    for (const [what, command] of said(await read(there), names))
+    if (match === undefined) continue
+    for (const [what, command] of listCommands(await read(match), names))
       if (!commands.some((one) => one.command === command)) commands.push({ what, command })
   }
-  return { commands, folders: await foldersOf(workspace, top), isProject: names.has('.git') || commands.length > 0 }
+  return { commands, folders: await listFolders(workspace, top), isProject: names.has('.git') || commands.length > 0 }
 }
 
-/** Names that a reader can take for nothing but names. */
+/** Returns whether a name has no characters that could mislead a reader. */
 const isPlain = (name: string): boolean => /^[\p{L}\p{N}_@][\p{L}\p{N}._@+-]{0,60}$/u.test(name)
-const made = new Set(['node_modules', 'dist', 'build', 'out', 'target', 'vendor', 'coverage', 'venv', '__pycache__'])
+const generatedFolders = new Set([
+  'node_modules',
+  'dist',
+  'build',
+  'out',
+  'target',
+  'vendor',
+  'coverage',
+  'venv',
+  '__pycache__',
+])
 
-async function foldersOf(
+async function listFolders(
   workspace: Workspace,
   top: Awaited<ReturnType<Workspace['listNames']>>,
 ): Promise<RepositoryFacts['folders']> {
   const folders = top
-    .filter(({ name, kind }) => kind === 'directory' && isPlain(name) && !made.has(name))
-    .slice(0, most.folders)
+    .filter(({ name, kind }) => kind === 'directory' && isPlain(name) && !generatedFolders.has(name))
+    .slice(0, LIMITS.folders)
   return Promise.all(
     folders.map(async ({ name }) => {
       const inside = await workspace.listNames(name).catch(() => [])
       const plain = inside
-        .filter((one) => isPlain(one.name) && !made.has(one.name))
+        .filter((one) => isPlain(one.name) && !generatedFolders.has(one.name))
         .map((one) => (one.kind === 'directory' ? `${one.name}/` : one.name))
-      return { name, holds: plain.length > most.inside ? [...plain.slice(0, most.inside), '…'] : plain }
+      return { name, holds: plain.length > LIMITS.inside ? [...plain.slice(0, LIMITS.inside), '…'] : plain }
     }),
   )
 }
 
-/** Each purpose with the first of its words that is there. */
-function purposesOf(words: readonly string[]): [Purpose, string][] {
+/** Returns each purpose with the first of its words in the list. */
+function matchPurposes(words: readonly string[]): [Purpose, string][] {
   return Object.entries(purposes).flatMap(([what, known]) => {
     const word = known.find((one) => words.includes(one))
     return word === undefined ? [] : [[what as Purpose, word] as [Purpose, string]]
   })
 }
 
-function scripts(text: string): [Purpose, string][] {
+function listScripts(text: string): [Purpose, string][] {
   try {
     const { scripts } = JSON.parse(text) as { scripts?: unknown }
-    return isObject(scripts) ? purposesOf(Object.keys(scripts)) : []
+    return isObject(scripts) ? matchPurposes(Object.keys(scripts)) : []
   } catch {
     return []
   }
 }
 
-function scriptRunner(names: Names): string {
+function findScriptRunner(names: Names): string {
   if (names.has('pnpm-lock.yaml')) return 'pnpm'
   if (names.has('yarn.lock')) return 'yarn'
   return names.has('bun.lock') || names.has('bun.lockb') ? 'bun' : 'npm'
 }
 
-function python(names: Names, text: string): [Purpose, string][] {
+function listPythonCommands(names: Names, text: string): [Purpose, string][] {
   const run = names.has('uv.lock') ? 'uv run ' : names.has('poetry.lock') ? 'poetry run ' : ''
   const lint: [Purpose, string][] = /^\[tool\.ruff/m.test(text) ? [['Lint', `${run}ruff check`]] : []
   return [['Test', `${run}pytest`], ...lint]
 }
 
-function gradle(names: Names): [Purpose, string][] {
+function listGradleCommands(names: Names): [Purpose, string][] {
   const program = names.has('gradlew') ? './gradlew' : 'gradle'
-  return all(`${program} build`, `${program} test`)
+  return toCommands(`${program} build`, `${program} test`)
 }

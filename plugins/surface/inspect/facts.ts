@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { plainly } from '../../../core/input/index.js'
+import { renderPlainText } from '../../../core/input/index.js'
 import {
   redact,
   type ContributionInfo,
@@ -9,18 +9,18 @@ import {
   type SlotInfo,
 } from '../../../core/index.js'
 
-// What the page shows of a kernel: plain data, made when somebody looks. Nothing here calls a tool or writes.
+// Collects facts of a kernel for the page as plain data, on request. Nothing here calls a tool or writes.
 
-/** One who serves a slot, or would. */
+/** A handler of a slot, active or not. */
 export interface SlotServer {
   id: string
   stage: string
   layer: string
   state: string
   file: string
-  /** Its place among those that are asked, from 1; absent for who is not asked. */
+  /** Position in the chain of the slot, from 1; absent for a handler that is never called. */
   place?: number
-  /** Why it is asked there, or is not. */
+  /** The reason for the position, or for not being called. */
   why: string
 }
 export interface SlotFacts {
@@ -29,14 +29,14 @@ export interface SlotFacts {
   description: string
   effects: readonly Effect[]
   audience?: string
-  /** How models see its tool; absent where nobody lists it. */
+  /** `true` if models see its tool. */
   listed: boolean
   aliases: readonly string[]
   input: unknown
   example?: unknown
   servers: SlotServer[]
 }
-/** A plugin with what it brings and what is wrong with it. */
+/** A plugin with its parts and diagnostics. */
 export interface PluginFacts {
   name: string
   root: string
@@ -52,7 +52,7 @@ export interface KernelFacts {
   slots: SlotFacts[]
   policies: { id: string; kind: string; layer: string; state: string; description: string }[]
   plugins: PluginFacts[]
-  /** Configured MCP servers, and how many tools each has shown so far. */
+  /** Configured MCP servers, with the number of tools that each has listed so far. */
   servers: { name: string; tools: number; state: string }[]
   diagnostics: Diagnostic[]
   settings: {
@@ -65,28 +65,28 @@ export interface KernelFacts {
   }[]
 }
 
-/** Takes up files that changed since it was last asked, so that a page never shows settings of yesterday. */
+/** Reloads the kernel before a read if watched files have changed, so that a page never shows old settings. */
 export class FreshKernel {
   private seen: string
 
   constructor(private readonly kernel: Kernel) {
-    this.seen = signature(kernel)
+    this.seen = computeSignature(kernel)
   }
   async current(): Promise<KernelFacts> {
-    if (signature(this.kernel) !== this.seen) await this.kernel.reload()
-    this.seen = signature(this.kernel)
-    return redact(kernelFacts(this.kernel))
+    if (computeSignature(this.kernel) !== this.seen) await this.kernel.reload()
+    this.seen = computeSignature(this.kernel)
+    return redact(collectKernelFacts(this.kernel))
   }
 }
 
-const signature = (kernel: Kernel): string =>
+const computeSignature = (kernel: Kernel): string =>
   kernel.inspection
     .watchedFiles()
     .map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0)
     .join()
 
-/** All of it, secrets and all: whoever sends it on redacts it. */
-function kernelFacts(kernel: Kernel): KernelFacts {
+/** Collects the facts unredacted; the caller redacts them. */
+function collectKernelFacts(kernel: Kernel): KernelFacts {
   const contributions = kernel.inspection.contributions()
   const diagnostics = [...kernel.diagnostics(), ...kernel.inspection.skills().diagnostics]
   const listed = new Set(kernel.tools({ audience: 'agent' }).map(({ name }) => name))
@@ -94,10 +94,10 @@ function kernelFacts(kernel: Kernel): KernelFacts {
     workspace: kernel.workspace,
     mode: kernel.inspection.resolveMode(),
     generation: kernel.inspection.generation,
-    slots: kernel.list().map((slot) => slotFacts(slot, contributions, listed, kernel.settings.use)),
-    policies: judges(contributions, 'policy').concat(judges(contributions, 'compactor')),
-    plugins: pluginFacts(kernel, contributions, diagnostics),
-    servers: mcpServers(kernel, contributions),
+    slots: kernel.list().map((slot) => toSlotFacts(slot, contributions, listed, kernel.settings.use)),
+    policies: listJudges(contributions, 'policy').concat(listJudges(contributions, 'compactor')),
+    plugins: collectPluginFacts(kernel, contributions, diagnostics),
+    servers: listMcpServers(kernel, contributions),
     diagnostics,
     settings: kernel.inspection.origins().map(({ path, value, layer, file, line, overridden }) => ({
       path,
@@ -110,7 +110,10 @@ function kernelFacts(kernel: Kernel): KernelFacts {
   }
 }
 
-const judges = (contributions: readonly ContributionInfo[], wanted: 'policy' | 'compactor'): KernelFacts['policies'] =>
+const listJudges = (
+  contributions: readonly ContributionInfo[],
+  wanted: 'policy' | 'compactor',
+): KernelFacts['policies'] =>
   contributions
     .filter(({ kind }) => kind === wanted)
     .map(({ id, kind, layer, state, description = '' }) => ({
@@ -118,10 +121,10 @@ const judges = (contributions: readonly ContributionInfo[], wanted: 'policy' | '
       kind,
       layer,
       state,
-      description: plainly(description),
+      description: renderPlainText(description),
     }))
 
-function slotFacts(
+function toSlotFacts(
   info: SlotInfo,
   contributions: readonly ContributionInfo[],
   listed: ReadonlySet<string>,
@@ -130,12 +133,12 @@ function slotFacts(
   const { slot, tool, title, description, effects, audience, aliases, input, example, chain } = info
   const claimants = contributions.filter((one) => one.slot === slot || chain.includes(one.id))
   const bound = Object.hasOwn(use, slot) || Object.hasOwn(use, tool)
-  const servers = claimants.map((one) => serverFacts(one, chain.indexOf(one.id), bound))
+  const servers = claimants.map((one) => toSlotServer(one, chain.indexOf(one.id), bound))
   servers.sort((a, b) => (a.place ?? Infinity) - (b.place ?? Infinity) || (a.id < b.id ? -1 : 1))
   return {
     slot,
     ...(title !== undefined && { title }),
-    description: plainly(description),
+    description: renderPlainText(description),
     effects,
     ...(audience !== undefined && { audience }),
     listed: listed.has(tool),
@@ -146,55 +149,53 @@ function slotFacts(
   }
 }
 
-function serverFacts(
+function toSlotServer(
   { id, stage = 'primary', layer, state, file, reason }: ContributionInfo,
   at: number,
   bound: boolean,
 ): SlotServer {
   const known = { id, stage, layer, state, file }
-  if (at < 0) return { ...known, why: reason ?? `not asked: ${state}` }
-  const when = at === 0 ? 'asked first' : 'asked when those before it decline'
-  const because = bound ? '`use` of the settings binds it' : stageReason[stage]
-  return { ...known, place: at + 1, why: `${when}: ${because}; ${trustText(layer)}` }
+  if (at < 0) return { ...known, why: reason ?? `not called: ${state}` }
+  const when = at === 0 ? 'called first' : 'called when earlier handlers decline'
+  const because = bound ? 'the setting `use` binds it' : STAGE_REASONS[stage]
+  return { ...known, place: at + 1, why: `${when}: ${because}; ${describeTrust(layer)}` }
 }
-const stageReason = {
-  override: 'an override stands before the primary',
+const STAGE_REASONS = {
+  override: 'an override comes before the primary',
   primary: 'the primary of the slot',
-  fallback: 'a fallback stands behind the primary',
+  fallback: 'a fallback comes after the primary',
 } as const
-const trustText = (layer: string): string =>
-  layer === 'builtin'
-    ? 'it comes with vtcode'
-    : `it is of the layer ${layer}, and its code, if it has any, is trusted as it stands`
+const describeTrust = (layer: string): string =>
+  layer === 'builtin' ? 'built in' : `from the layer ${layer}; its code, if any, is trusted`
 
-const isWithin = (file: string, folder: string): boolean => file === folder || file.startsWith(`${folder}/`)
+const isInFolder = (file: string, folder: string): boolean => file === folder || file.startsWith(`${folder}/`)
 
-function pluginFacts(
+function collectPluginFacts(
   kernel: Kernel,
   contributions: readonly ContributionInfo[],
   diagnostics: readonly Diagnostic[],
 ): PluginFacts[] {
-  const strangers = contributions.filter(({ layer }) => layer !== 'builtin')
-  const partOf = ({ id, kind, slot, state, reason }: ContributionInfo) => ({
+  const external = contributions.filter(({ layer }) => layer !== 'builtin')
+  const toPart = ({ id, kind, slot, state, reason }: ContributionInfo) => ({
     id,
     kind,
     ...(slot !== undefined && { slot }),
     state,
     ...(reason !== undefined && { reason }),
   })
-  const partsIn = (of: (one: ContributionInfo) => boolean) => strangers.filter(of).map(partOf)
+  const listParts = (of: (one: ContributionInfo) => boolean) => external.filter(of).map(toPart)
   const folders = kernel.inspection.plugins().filter(({ layer }) => layer !== 'builtin')
   const known = folders.map(({ name, root, layer, format }) => ({
     name,
     root,
     layer,
     format,
-    parts: partsIn(({ file }) => isWithin(file, root)),
+    parts: listParts(({ file }) => isInFolder(file, root)),
     diagnostics: diagnostics.filter(({ files }) =>
-      files.some((file) => isWithin(file.replace(/(?::\d+){1,2}$/, ''), root)),
+      files.some((file) => isInFolder(file.replace(/(?::\d+){1,2}$/, ''), root)),
     ),
   }))
-  const loose = partsIn(({ file }) => !folders.some(({ root }) => isWithin(file, root)))
+  const loose = listParts(({ file }) => !folders.some(({ root }) => isInFolder(file, root)))
   return loose.length === 0
     ? known
     : [
@@ -210,7 +211,7 @@ function pluginFacts(
       ]
 }
 
-function mcpServers(kernel: Kernel, contributions: readonly ContributionInfo[]): KernelFacts['servers'] {
+function listMcpServers(kernel: Kernel, contributions: readonly ContributionInfo[]): KernelFacts['servers'] {
   return Object.keys(kernel.settings.mcp.servers).map((name) => {
     const own = contributions.filter(({ id }) => id.split(/[/:]|__/).includes(name))
     const tools = own.filter(({ slot, state }) => slot !== undefined && state === 'active').length

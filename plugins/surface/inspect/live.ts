@@ -1,37 +1,38 @@
 import type { CallRecord } from '../../lib/state/index.js'
 
-/** A row of a page by `key`: a call, a text, a step, a turn or a run. Later rows change the earlier one. */
+/** A row of the page: a call, a message, a step, a turn or a run. A later row with an equal `key` updates it. */
 export interface LiveRow {
   key: string
   session: string
-  kind: 'call' | 'said' | 'step' | 'turn' | 'run' | 'note'
+  kind: 'call' | 'message' | 'step' | 'turn' | 'run' | 'note'
   at?: string
-  /** Name of the tool, who said it, the model. */
+  /** Name of the tool, the author of a message, or the model. */
   name?: string
-  /** One line. */
+  /** Summary in one line. */
   brief?: string
   state?: 'running' | 'asking' | 'done' | 'failed' | 'denied'
-  /** What else is to be seen in one line, such as duration, code, cost. */
+  /** Short facts for the line, such as duration, code and cost. */
   facts?: string[]
-  /** Texts below the line: what, and the text. */
+  /** Texts below the line: title and text. */
   parts?: [string, string][]
 }
-const most = { text: 8 * 1024, brief: 160 }
+const LIMITS = { text: 8 * 1024, brief: 160 }
 
-const cut = (text: string): string =>
-  text.length > most.text
-    ? `${text.slice(0, most.text)}\n… ${text.length - most.text} more characters are in the log.`
+const truncate = (text: string): string =>
+  text.length > LIMITS.text
+    ? `${text.slice(0, LIMITS.text)}\n… ${text.length - LIMITS.text} more characters are in the log.`
     : text
 const asText = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value, null, 1) ?? ''))
-const brief = (value: unknown): string => {
+const summarize = (value: unknown): string => {
   const texts =
     typeof value === 'object' && value !== null
       ? Object.values(value).filter((one) => typeof one === 'string')
       : [asText(value)]
-  return texts.join(' ').replace(/\s+/g, ' ').slice(0, most.brief)
+  return texts.join(' ').replace(/\s+/g, ' ').slice(0, LIMITS.brief)
 }
-const span = (ms: number): string => (ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`)
-const present = (...facts: (string | undefined | false)[]): string[] => facts.filter((fact) => typeof fact === 'string')
+const formatDuration = (ms: number): string => (ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`)
+const keepTexts = (...facts: (string | undefined | false)[]): string[] =>
+  facts.filter((fact) => typeof fact === 'string')
 
 interface Event {
   type: string
@@ -41,8 +42,8 @@ interface Event {
   [name: string]: any
 }
 
-/** What a line of `events.jsonl` adds; nothing for what is no event. */
-export function rowsOfEvent(session: string, value: unknown): LiveRow[] {
+/** Converts a line of `events.jsonl` to rows; a value that is no event gives none. */
+export function toEventRows(session: string, value: unknown): LiveRow[] {
   const event = ((value as { event?: unknown } | null)?.event ?? value) as Event | null
   if (typeof event !== 'object' || event === null || typeof event.type !== 'string') return []
   const at = typeof event.ts === 'string' ? event.ts : undefined
@@ -56,7 +57,7 @@ type MakeRow = (kind: LiveRow['kind'], id: unknown, rest: Partial<LiveRow>) => L
 type Item = Record<string, unknown>
 
 const rowsByEvent: Record<string, (event: Event, row: MakeRow, at: string | undefined) => LiveRow[]> = {
-  'item.started': ({ item }, row) => (item?.['type'] === 'tool_invocation' ? rowsOfCallStart(item, row) : []),
+  'item.started': ({ item }, row) => (item?.['type'] === 'tool_invocation' ? toCallStartRows(item, row) : []),
   'item.completed': ({ item }, row) => {
     const type = asText(item?.['type'])
     return item && Object.hasOwn(rowsByItem, type) ? rowsByItem[type]!(item, row) : []
@@ -66,12 +67,12 @@ const rowsByEvent: Record<string, (event: Event, row: MakeRow, at: string | unde
   'permission.resolved': ({ call_id, decision, wait_ms }, row) =>
     row('call', call_id, {
       state: decision === 'allow' ? 'running' : 'denied',
-      parts: [['Answer', `${asText(decision)} after ${spanOf(wait_ms)}`]],
+      parts: [['Answer', `${asText(decision)} after ${formatUnknownDuration(wait_ms)}`]],
     }),
   'step.completed': ({ usage, cost_usd, duration_ms, model, step }, row) => {
     const cost = typeof cost_usd === 'number' && `${cost_usd.toFixed(4)} USD`
     const tokens = usage ? [`${usage.input_tokens} in`, `${usage.output_tokens} out`] : []
-    const facts = present(spanOf(duration_ms), ...tokens, cost)
+    const facts = keepTexts(formatUnknownDuration(duration_ms), ...tokens, cost)
     return row('step', step, { name: asText(model), brief: `step ${asText(step)}`, state: 'done', facts })
   },
   'turn.started': ({ turn_id, turn_number }, row) =>
@@ -79,7 +80,12 @@ const rowsByEvent: Record<string, (event: Event, row: MakeRow, at: string | unde
   'turn.completed': ({ turn_id }, row) => row('turn', turn_id, { state: 'done' }),
   'turn.failed': ({ turn_id }, row) => row('turn', turn_id, { state: 'failed' }),
   'thread.started': ({ model, mode }, row, at) =>
-    row('run', at, { name: 'Run begins', brief: asText(model), facts: present(`mode ${asText(mode)}`), state: 'done' }),
+    row('run', at, {
+      name: 'Run begins',
+      brief: asText(model),
+      facts: keepTexts(`mode ${asText(mode)}`),
+      state: 'done',
+    }),
   'thread.completed': ({ outcome_code, subtype }, row, at) =>
     row('run', at, {
       name: 'Run ended',
@@ -90,43 +96,43 @@ const rowsByEvent: Record<string, (event: Event, row: MakeRow, at: string | unde
     row('note', at, { name: asText(code), brief: asText(message), state: 'failed' }),
 }
 
-const spanOf = (ms: unknown): string => span(Number(ms) || 0)
+const formatUnknownDuration = (ms: unknown): string => formatDuration(Number(ms) || 0)
 
-function rowsOfCallStart({ call_id, tool_name, origin, arguments: input }: Item, row: MakeRow): LiveRow[] {
-  const facts = present(origin === 'harness' && 'by the harness')
-  const parts: LiveRow['parts'] = [['Input', cut(asText(input))]]
-  return row('call', call_id, { name: asText(tool_name), brief: brief(input), state: 'running', facts, parts })
+function toCallStartRows({ call_id, tool_name, origin, arguments: input }: Item, row: MakeRow): LiveRow[] {
+  const facts = keepTexts(origin === 'harness' && 'by the harness')
+  const parts: LiveRow['parts'] = [['Input', truncate(asText(input))]]
+  return row('call', call_id, { name: asText(tool_name), brief: summarize(input), state: 'running', facts, parts })
 }
 
 const rowsByItem: Record<string, (item: Item, row: MakeRow) => LiveRow[]> = {
   tool_output({ call_id, error_code, exit_code, is_error, duration_ms, bytes, output }, row) {
     const denied = typeof error_code === 'string' && error_code.startsWith('VT_POLICY_')
     const failed = is_error === true || (typeof exit_code === 'number' && exit_code !== 0)
-    const size = [spanOf(duration_ms), `${Number(bytes) || 0} bytes`]
+    const size = [formatUnknownDuration(duration_ms), `${Number(bytes) || 0} bytes`]
     const exit = typeof exit_code === 'number' && `exit ${exit_code}`
-    const facts = present(typeof error_code === 'string' && error_code, exit, ...size)
+    const facts = keepTexts(typeof error_code === 'string' && error_code, exit, ...size)
     const state = denied ? 'denied' : failed ? 'failed' : 'done'
-    return row('call', call_id, { state, facts, parts: [['Output', cut(asText(output ?? ''))]] })
+    return row('call', call_id, { state, facts, parts: [['Output', truncate(asText(output ?? ''))]] })
   },
-  user_message: ({ id, origin, text }, row) => row('said', id, messageRow(asText(origin ?? 'prompt'), text)),
-  agent_message: ({ id, text }, row) => row('said', id, messageRow('model', text)),
+  user_message: ({ id, origin, text }, row) => row('message', id, toMessageRow(asText(origin ?? 'prompt'), text)),
+  agent_message: ({ id, text }, row) => row('message', id, toMessageRow('model', text)),
   error: ({ id, code, message }, row) =>
-    row('note', id, { name: asText(code ?? 'error'), brief: brief(message), state: 'failed' }),
+    row('note', id, { name: asText(code ?? 'error'), brief: summarize(message), state: 'failed' }),
   harness({ id, event, message }, row) {
     const name = asText(event)
     const state = name.endsWith('_failed') ? 'failed' : 'done'
-    return row('note', id, { name: name.replaceAll('_', ' '), brief: brief(message ?? ''), state })
+    return row('note', id, { name: name.replaceAll('_', ' '), brief: summarize(message ?? ''), state })
   },
 }
 
-const messageRow = (name: string, text: unknown): Partial<LiveRow> => ({
+const toMessageRow = (name: string, text: unknown): Partial<LiveRow> => ({
   name,
-  brief: brief(text),
-  parts: [['Text', cut(asText(text ?? ''))]],
+  brief: summarize(text),
+  parts: [['Text', truncate(asText(text ?? ''))]],
 })
 
-/** What a line of `calls.jsonl` adds: the calls of sessions without a model, such as those of an editor. */
-export function rowsOfCall(session: string, value: unknown): LiveRow[] {
+/** Converts a line of `calls.jsonl`, the log of sessions without a model, such as those of an editor. */
+export function toCallRows(session: string, value: unknown): LiveRow[] {
   const { call, slot, alias, surface, time, ok, code, message, verdict, input, bytes, ms, mode } =
     value as Partial<CallRecord>
   if (typeof call !== 'string' || typeof slot !== 'string') return []
@@ -137,16 +143,16 @@ export function rowsOfCall(session: string, value: unknown): LiveRow[] {
     ['Error', message],
   ]
   const parts = texts.flatMap(([what, text]): [string, string][] =>
-    text === undefined ? [] : [[what, cut(asText(text))]],
+    text === undefined ? [] : [[what, truncate(asText(text))]],
   )
-  const facts = present(
+  const facts = keepTexts(
     code,
-    span(Number(ms) || 0),
+    formatDuration(Number(ms) || 0),
     `${Number(bytes) || 0} bytes`,
     surface !== undefined && `by ${surface}`,
     mode !== undefined && `mode ${mode}`,
   )
-  const asked = `${alias === undefined ? '' : `as ${alias} `}${brief(input ?? {})}`
+  const summary = `${alias === undefined ? '' : `as ${alias} `}${summarize(input ?? {})}`
   return [
     {
       key: `${session} call ${call}`,
@@ -154,7 +160,7 @@ export function rowsOfCall(session: string, value: unknown): LiveRow[] {
       kind: 'call',
       ...(time !== undefined && { at: time }),
       name: slot,
-      brief: asked,
+      brief: summary,
       state,
       facts,
       parts,

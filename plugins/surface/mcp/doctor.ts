@@ -1,23 +1,23 @@
 import { programFile, type Io, type Kernel } from '../../../core/index.js'
 import { toOneLine, say } from '../../lib/terminal/index.js'
 
-/** In bytes. */
-const LONG_LIST = 48 * 1024
-const eras = ['2025-11-25', '2026-07-28'] as const
+/** Size of a list of tools that costs a model too much, in bytes. */
+const LONG_LIST_BYTES = 48 * 1024
+const REVISIONS = ['2025-11-25', '2026-07-28'] as const
 
 /**
- * `vtcode mcp --doctor`: starts the server as a client would, speaks to it in both revisions of the protocol, and reports. One call is
- * made, to the tool that tells of the running program. Exit code 1 when anything of it fails.
+ * Runs `vtcode mcp --doctor`: starts the server as a client does, tests both revisions of the protocol, and reports.
+ * The test makes one call, to `unified_search agent`. Returns exit code 1 when a test fails.
  */
-export async function examine(kernel: Kernel, io: Io): Promise<number> {
+export async function runDoctor(kernel: Kernel, io: Io): Promise<number> {
   const { Client } = await import('@modelcontextprotocol/client')
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio')
   let failed = false
-  for (const era of eras) {
+  for (const revision of REVISIONS) {
     const began = performance.now()
     const client = new Client(
       { name: 'vtcode-doctor', version: '1' },
-      { versionNegotiation: { mode: era === '2025-11-25' ? 'legacy' : { pin: era } } },
+      { versionNegotiation: { mode: revision === '2025-11-25' ? 'legacy' : { pin: revision } } },
     )
     const env = Object.fromEntries(
       Object.entries(io.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
@@ -38,18 +38,20 @@ export async function examine(kernel: Kernel, io: Io): Promise<number> {
       const answer = await client.callTool({ name: 'unified_search', arguments: { action: 'agent' } })
       if (answer.isError) throw new Error(`unified_search agent: ${JSON.stringify(answer.content).slice(0, 300)}`)
       const bytes = Buffer.byteLength(JSON.stringify(tools))
-      if (bytes > LONG_LIST)
+      if (bytes > LONG_LIST_BYTES)
         say(
           io,
           'info',
-          'That is long for a list which a model reads before each step: `vtcode mcp --lean` shows less and finds the rest by search.',
+          'The list of tools is long, and a model reads it before each step: ' +
+            '`vtcode mcp --lean` lists less and finds the rest by search.',
         )
       io.stdout.write(
-        `ok      ${era}  ready in ${ready} ms, ${tools.length} tools in ${(bytes / 1024).toFixed(1)} KiB, ${resources.length} resources, ${prompts.length} prompts, one call answered\n`,
+        `ok      ${revision}  ready in ${ready} ms, ${tools.length} tools in ${(bytes / 1024).toFixed(1)} KiB, ` +
+          `${resources.length} resources, ${prompts.length} prompts, one call answered\n`,
       )
     } catch (error) {
       failed = true
-      io.stdout.write(`failed  ${era}  ${toOneLine((error as Error).message)}\n`)
+      io.stdout.write(`failed  ${revision}  ${toOneLine((error as Error).message)}\n`)
       if (stderr) say(io, 'info', stderr.trim())
     } finally {
       await client.close().catch(() => {})

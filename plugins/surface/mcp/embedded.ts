@@ -3,12 +3,12 @@ import { nextLine, successText } from '../../lib/base/index.js'
 import { loadSdk } from './sdk.js'
 import { createServer } from './server.js'
 
-/** Who answers questions of these tools, what is left of their rights, and whose calls they are. */
+/** Options of the calls of these tools: answers to questions, rights, session and mode. */
 export type AIToolOptions = Pick<CallOptions, 'approve' | 'ask' | 'only' | 'session' | 'mode'> & {
-  /** What most calls need, with a way to the rest; default: `true`. */
+  /** Lists only lean tools with their usual fields, and how to find the rest. Default: `true`. */
   lean?: boolean
 }
-/** A tool of the AI SDK, as `generateText`, `streamText` and agents of it take it. */
+/** A tool for `generateText`, `streamText` and agents of the AI SDK. */
 export interface AITool {
   readonly description: string
   readonly inputSchema: { readonly jsonSchema: JsonObject; readonly validate: undefined }
@@ -17,17 +17,17 @@ export interface AITool {
 }
 export interface AIToolOutput {
   readonly ok: boolean
-  /** What the model reads. */
+  /** The text that the model reads. */
   readonly text: string
   readonly output?: JsonObject
   readonly content?: readonly ContentBlock[]
   readonly code?: string
 }
 
-/** Under this name the AI SDK knows a schema of its own, in each of its versions. */
+/** The key by which all versions of the AI SDK recognize a schema. */
 const schemaMark = Symbol.for('vercel.ai.schema')
 
-/** The tools of a kernel for the AI SDK, by their names. A failed call is an answer that says what to do next; it throws nothing. */
+/** Returns the tools of a kernel for the AI SDK, by name. A failed call never throws; its text has the next step. */
 export function toAITools(kernel: Kernel, { lean = true, only, ...how }: AIToolOptions = {}): Record<string, AITool> {
   const tools = kernel.tools({ lean, ...(only?.tools && { only: only.tools }) })
   return Object.fromEntries(
@@ -35,7 +35,7 @@ export function toAITools(kernel: Kernel, { lean = true, only, ...how }: AIToolO
       name,
       {
         description,
-        // The kernel checks what a model sends, and says what is wrong with it in words for models.
+        // The kernel checks the input of a model itself, with errors that are written for models.
         inputSchema: Object.assign(
           { jsonSchema: { ...input, type: 'object' }, validate: undefined },
           { [schemaMark]: true },
@@ -61,16 +61,19 @@ export function toAITools(kernel: Kernel, { lean = true, only, ...how }: AIToolO
             text: [`${code}: ${message}`, hint, ...nextLine(result.error)].filter(Boolean).join('\n'),
           }
         },
-        // Version 6 hands it over inside of an object, version 5 alone.
-        toModelOutput: (answer) => asText('ok' in answer ? answer : answer.output),
+        // Version 6 of the AI SDK passes `{ output }`, version 5 the output itself.
+        toModelOutput: (answer) => toModelText('ok' in answer ? answer : answer.output),
       } satisfies AITool,
     ]),
   )
 }
 
-const asText = ({ ok, text }: AIToolOutput) => ({ type: ok ? ('text' as const) : ('error-text' as const), value: text })
+const toModelText = ({ ok, text }: AIToolOutput) => ({
+  type: ok ? ('text' as const) : ('error-text' as const),
+  value: text,
+})
 
-/** A transport of the MCP SDK, by its form. */
+/** The methods of a transport of the MCP SDK. */
 export interface McpTransport {
   start(): Promise<void>
   send(message: never, options?: never): Promise<void>
@@ -80,7 +83,10 @@ export interface McpTransport {
   onmessage?: ((message: never, extra?: never) => void) | undefined
 }
 
-/** Serves a kernel to an MCP client in the same process, over any transport of the SDK, such as half of a linked pair. Ends with the transport. */
+/**
+ * Serves a kernel to an MCP client in the same process, over any transport of the SDK, such as half of a linked pair.
+ * The session ends when the transport closes.
+ */
 export async function serveMcp(
   kernel: Kernel,
   transport: McpTransport,

@@ -2,40 +2,43 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/server'
 import { isObject } from '../../../core/shapes/index.js'
 
 /** The largest line that is read, in bytes. */
-export const MAX_FRAME = 10 * 1024 * 1024
-const EDGE = 1024
+export const MAX_FRAME_BYTES = 10 * 1024 * 1024
+const EDGE_BYTES = 1024
 const NEWLINE = 10
 
 type Id = string | number | null
 export interface Receiver {
   message(message: JSONRPCMessage): void
-  /** What came is no message: `id` is the request's, as far as it can be known. */
+  /** Refuses a text that is no message; `id` is that of the request if known. */
   refuse(id: Id, code: number, text: string): void
 }
 
 /**
- * Cuts a stream into lines and lines into messages, each byte looked at once. A line over the limit is passed over while it
- * comes in and refused, so that memory stays bounded even when it never ends.
+ * Returns a function that splits a stream into lines and parses each as a message, reading every byte once.
+ * A line over the limit is refused and its bytes are dropped as they arrive, so memory stays bounded.
  */
-export function readFrames({ message, refuse }: Receiver): (chunk: Buffer) => void {
+export function createFrameReader({ message, refuse }: Receiver): (chunk: Buffer) => void {
   let parts: Buffer[] = []
   let size = 0
-  /** Of a line that is too long: whether its request has been answered, and its last bytes. */
+  /** State of a line that is too long: whether its request has been answered, and its last bytes. */
   let excess: { answered: boolean; tail: Buffer } | undefined
 
   function take(part: Buffer): void {
     size += part.length
     if (excess) {
-      excess.tail = Buffer.concat([excess.tail, part.subarray(-EDGE)]).subarray(-EDGE)
-    } else if (size > MAX_FRAME) {
-      const id = idAtStart(
-        Buffer.concat([...parts, part.subarray(0, EDGE)])
-          .subarray(0, EDGE)
+      excess.tail = Buffer.concat([excess.tail, part.subarray(-EDGE_BYTES)]).subarray(-EDGE_BYTES)
+    } else if (size > MAX_FRAME_BYTES) {
+      const id = parseIdAtStart(
+        Buffer.concat([...parts, part.subarray(0, EDGE_BYTES)])
+          .subarray(0, EDGE_BYTES)
           .toString('latin1'),
       )
       excess = {
         answered: id !== null,
-        tail: Buffer.concat([parts.at(-1)?.subarray(-EDGE) ?? Buffer.alloc(0), part.subarray(-EDGE)]).subarray(-EDGE),
+        tail: Buffer.concat([
+          parts.at(-1)?.subarray(-EDGE_BYTES) ?? Buffer.alloc(0),
+          part.subarray(-EDGE_BYTES),
+        ]).subarray(-EDGE_BYTES),
       }
       parts = []
       refuse(id, -32600, TOO_LARGE)
@@ -45,7 +48,7 @@ export function readFrames({ message, refuse }: Receiver): (chunk: Buffer) => vo
   }
 
   function end(): void {
-    const id = excess && !excess.answered ? idAtEnd(excess.tail.toString('latin1')) : null
+    const id = excess && !excess.answered ? parseIdAtEnd(excess.tail.toString('latin1')) : null
     if (id !== null) refuse(id, -32600, TOO_LARGE)
     const line = excess ? '' : (parts.length === 1 ? parts[0]! : Buffer.concat(parts, size)).toString('utf8')
     parts = []
@@ -68,16 +71,16 @@ export function readFrames({ message, refuse }: Receiver): (chunk: Buffer) => vo
   }
 }
 
-const TOO_LARGE = `The message is larger than ${MAX_FRAME} bytes; split the call into smaller ones.`
+const TOO_LARGE = `The message is larger than ${MAX_FRAME_BYTES} bytes; split the call into smaller ones.`
 
-/** Why a text is no message; `id` is the request's, as far as it can be known. */
+/** The error for a text that is no message; `id` is that of the request if known. */
 export interface MessageRefusal {
   id: Id
   code: number
   text: string
 }
 
-/** The one message that a text holds, over whatever it came. */
+/** Parses a text as one message, from any transport. */
 export function readMessage(text: string): { message: JSONRPCMessage } | MessageRefusal {
   let value: unknown
   try {
@@ -85,45 +88,46 @@ export function readMessage(text: string): { message: JSONRPCMessage } | Message
   } catch (error) {
     return { id: null, code: -32700, text: `Parse error: ${(error as Error).message}` }
   }
-  const wrong = namedInVain(value) ?? metaObjection(value)
-  if (wrong !== undefined) return { id: validId(value), code: -32602, text: wrong }
-  const strange = strangeMember(value)
-  if (strange !== undefined)
+  const wrong = findProtoArgument(value) ?? findMetaProblem(value)
+  if (wrong !== undefined) return { id: readId(value), code: -32602, text: wrong }
+  const unknown = findUnknownMember(value)
+  if (unknown !== undefined)
     return {
-      id: validId(value),
+      id: readId(value),
       code: -32600,
-      text: `Invalid request: unknown member '${strange.slice(0, 80)}'; a request has jsonrpc, id, method and params.`,
+      text: `Invalid request: unknown member '${unknown.slice(0, 80)}'; a request has jsonrpc, id, method and params.`,
     }
   return isMessage(value)
     ? { message: value }
-    : { id: validId(value), code: -32600, text: 'Invalid request: one JSON-RPC 2.0 message is read at a time.' }
+    : { id: readId(value), code: -32600, text: 'Invalid request: one JSON-RPC 2.0 message is read at a time.' }
 }
 
-/** Why a call cannot go on to the library, which would leave out an argument of this name as if nobody had given it. */
-function namedInVain(value: unknown): string | undefined {
+/** Returns the error for an argument named `__proto__`, which the SDK would drop without a word. */
+function findProtoArgument(value: unknown): string | undefined {
   const { name, arguments: given } =
     (value as { params?: { name?: unknown; arguments?: unknown } } | null)?.params ?? {}
   if (typeof given !== 'object' || given === null || !Object.hasOwn(given, '__proto__')) return undefined
-  return `Invalid params: unknown property '__proto__' among the arguments of ${typeof name === 'string' ? name.slice(0, 80) : 'a call'}; leave it out.`
+  const tool = typeof name === 'string' ? name.slice(0, 80) : 'a call'
+  return `Invalid params: unknown property '__proto__' among the arguments of ${tool}; leave it out.`
 }
 
-/** Why a request cannot be read for its `_meta`; the library would leave it without an answer. */
-function metaObjection(value: unknown): string | undefined {
+/** Returns the error for an invalid `_meta`, which the SDK would leave without an answer. */
+function findMetaProblem(value: unknown): string | undefined {
   const meta = (value as { params?: { _meta?: unknown } } | null)?.params?._meta
-  if (meta === undefined || validId(value) === null) return undefined
+  if (meta === undefined || readId(value) === null) return undefined
   const wrong = (name: string, what: string) => `Invalid params: ${name} must be ${what}.`
   if (!isObject(meta)) return wrong('_meta', 'an object')
-  const { progressToken: token, [TASK]: task } = meta
+  const { progressToken: token, [RELATED_TASK]: task } = meta
   if (token !== undefined && typeof token !== 'string' && !Number.isSafeInteger(token))
     return wrong('_meta.progressToken', 'a text or a whole number')
   return task === undefined || (isObject(task) && typeof task['taskId'] === 'string')
     ? undefined
-    : wrong(`_meta["${TASK}"]`, 'an object with a taskId')
+    : wrong(`_meta["${RELATED_TASK}"]`, 'an object with a taskId')
 }
-const TASK = 'io.modelcontextprotocol/related-task'
+const RELATED_TASK = 'io.modelcontextprotocol/related-task'
 
-/** What no request has: the library would leave it without an answer. */
-function strangeMember(value: unknown): string | undefined {
+/** Returns the name of a member that no request has; the SDK would not answer such a request. */
+function findUnknownMember(value: unknown): string | undefined {
   if (!isObject(value) || typeof value['method'] !== 'string') return undefined
   for (const name in value)
     if (name !== 'jsonrpc' && name !== 'id' && name !== 'method' && name !== 'params') return name
@@ -142,17 +146,17 @@ function isMessage(value: unknown): value is JSONRPCMessage {
   return id !== undefined && (result === undefined) !== (error === undefined)
 }
 
-function validId(value: unknown): Id {
+function readId(value: unknown): Id {
   const id = (value as { id?: unknown } | null)?.id
   return isId(id) ? id : null
 }
 
-/** Beyond what is safe, two ids that differ are read as one, and the library answers none. */
+/** Rejects unsafe integers: two different ids could be read as one, and the SDK answers neither. */
 const isId = (id: unknown): id is string | number => typeof id === 'string' || Number.isSafeInteger(id)
 
-/** The id of a message that was not read whole, where it is the first or the last thing said. */
-const idAtStart = (head: string): Id =>
-  idIn(/^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,256}")\s*,/.exec(head))
-const idAtEnd = (tail: string): Id =>
-  idIn(/,\s*"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,256}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/.exec(tail))
-const idIn = (match: RegExpExecArray | null): Id => (match ? (JSON.parse(match[1]!) as Id) : null)
+/** Returns the id of a message that was not read whole, if it is the first or last member. */
+const parseIdAtStart = (head: string): Id =>
+  parseId(/^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,256}")\s*,/.exec(head))
+const parseIdAtEnd = (tail: string): Id =>
+  parseId(/,\s*"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,256}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/.exec(tail))
+const parseId = (match: RegExpExecArray | null): Id => (match ? (JSON.parse(match[1]!) as Id) : null)

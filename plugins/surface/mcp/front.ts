@@ -1,11 +1,15 @@
 import { readMessage } from './frames.js'
-import { placeOf, readBeginning, type Exchange, type BeginningPlace } from './prepared.js'
+import { locateHandshake, readHandshake, type RecordedExchange, type HandshakeLocation } from './handshake_cache.js'
 
-/** What was said to a client before the server was there. All that it sent is given to the server, whose answers to `answered` the client has. */
+/**
+ * The conversation with a client before the server started. The server receives all chunks again, but its answers to
+ * the
+ * requests in `answered` are not sent.
+ */
 export interface Front {
-  place: BeginningPlace
+  location: HandshakeLocation
   chunks: Buffer[]
-  /** By the id of a request, the result that it was answered with. */
+  /** The results that were sent, by id of the request. */
   answered: Map<unknown, FrontAnswer>
 }
 export interface FrontAnswer {
@@ -13,69 +17,71 @@ export interface FrontAnswer {
   result: string
 }
 
-/** How long the server is not started while a client takes its time, in milliseconds. */
-const PATIENCE = 1_000
-/** More than this is no beginning of a conversation. */
-const LONGEST = 65_536
+/** Time that the front waits for the next bytes of a client before the server starts, in milliseconds. */
+const CLIENT_WAIT_MS = 1_000
+/** The longest line that a handshake may have, in UTF-16 units. */
+const MAX_LINE_LENGTH = 65_536
 
 /**
- * Answers the first two requests of a client as they were answered before, while nothing that they depend on has changed: the kernel
- * and the SDK, which take longer to load than Node, are loaded when the client has its tools. What they would have said is compared then.
+ * Answers the first two requests of a client from the cache, if nothing that the answers depend on has changed.
+ * The kernel and the SDK, which take longer to load than Node, load after the client has its tools.
+ * The recorder then compares the cached answers with the real ones.
  */
 export default function front(): Promise<Front | undefined> {
-  const place = placeOf(process.argv.slice(2))
-  const kept = place && readBeginning(place)
-  if (!place || !kept) return Promise.resolve(stayingSmall(undefined))
+  const location = locateHandshake(process.argv.slice(2))
+  const kept = location && readHandshake(location)
+  if (!location || !kept) return Promise.resolve(limitHeap(undefined))
   const { stdin, stdout } = process
-  const said: Front = { place, chunks: [], answered: new Map() }
+  const handled: Front = { location: location, chunks: [], answered: new Map() }
   return new Promise((resolve) => {
-    const due: [method: string, exchange: Exchange][] = [
+    const pending: [method: string, exchange: RecordedExchange][] = [
       ['initialize', kept.initialize],
       ['tools/list', kept.list],
     ]
     let rest = ''
-    const over = () => {
+    const finish = () => {
       clearTimeout(patience)
-      stdin.off('data', take).off('end', over).off('error', over).pause()
-      resolve(stayingSmall(said))
+      stdin.off('data', take).off('end', finish).off('error', finish).pause()
+      resolve(limitHeap(handled))
     }
     const answer = (line: string): boolean => {
       const read = readMessage(line)
       if (!('message' in read) || !('method' in read.message)) return false
       const { message } = read
-      if (message.method === 'notifications/initialized' && due.length === 1) return true
-      const [method, exchange] = due[0]!
+      if (message.method === 'notifications/initialized' && pending.length === 1) return true
+      const [method, exchange] = pending[0]!
       if (
         message.method !== method ||
         !('id' in message) ||
-        said.answered.has(message.id) ||
-        paramsOf(message) !== exchange.params
+        handled.answered.has(message.id) ||
+        serializeParams(message) !== exchange.params
       )
         return false
-      due.shift()
-      said.answered.set(message.id, { method, result: exchange.result })
+      pending.shift()
+      handled.answered.set(message.id, { method, result: exchange.result })
       stdout.write(`{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"result":${exchange.result}}\n`)
-      return due.length > 0
+      return pending.length > 0
     }
     const take = (chunk: Buffer) => {
-      said.chunks.push(chunk)
+      handled.chunks.push(chunk)
       patience.refresh()
       const lines = (rest + chunk.toString('utf8')).split('\n')
       rest = lines.pop()!
-      if (rest.length > LONGEST || !lines.every(answer)) over()
+      if (rest.length > MAX_LINE_LENGTH || !lines.every(answer)) finish()
     }
-    const patience = setTimeout(over, PATIENCE)
-    stdin.on('data', take).on('end', over).on('error', over)
+    const patience = setTimeout(finish, CLIENT_WAIT_MS)
+    stdin.on('data', take).on('end', finish).on('error', finish)
   })
 }
 
 /**
- * A server is idle for most of its life: what V8 sets aside for objects that soon die stays as small as it begins, else it grows to 48 MB and is
- * never given back. That is said once the client has its answers, because under other flags V8 does not take what Node has compiled of itself.
+ * Keeps the young generation of V8 at its initial size, because a server is mostly idle; else it grows to 48 MB and
+ * never shrinks.
+ * The flag is set after the client has its answers, because V8 rejects the code cache of Node under other flags.
  */
-function stayingSmall<T>(value: T): T {
+function limitHeap<T>(value: T): T {
   process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1')
   return value
 }
 
-export const paramsOf = ({ params = {} }: { params?: unknown }): string => JSON.stringify(params)
+export const serializeParams = ({ params = {} }: { params?: unknown }): string => JSON.stringify(params)

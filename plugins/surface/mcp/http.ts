@@ -4,31 +4,31 @@ import { createServer as createHttpServer, type IncomingMessage, type ServerResp
 import type { AddressInfo } from 'node:net'
 import { parseArgs } from 'node:util'
 import type { Io, Kernel } from '../../../core/index.js'
-import { createGuard, isLoopback } from '../../lib/page/index.js'
+import { createRequestCheck, isLoopback } from '../../lib/page/index.js'
 import { say } from '../../lib/terminal/index.js'
-import { MAX_FRAME } from './frames.js'
+import { MAX_FRAME_BYTES } from './frames.js'
 import { loadSdk } from './sdk.js'
-import type { Showing } from './server.js'
+import type { PresentationOptions } from './server.js'
 import { createSessions } from './sessions.js'
-import { readRequestBody, sendRefusal, send, sendUnread, toRequest } from './web.js'
+import { readRequestBody, sendRefusal, sendResponse, sendMessageError, toRequest } from './web.js'
 
-const PORT = 7420
+const DEFAULT_PORT = 7420
 const MAX_REQUESTS = 256
-/** Answers that go on as events; they wait for most of their life and are counted apart, so that listening keeps nobody from calling. */
+/** The most event streams at once. Idle streams have their own limit, so they never block calls. */
 const MAX_STREAMS = 512
 const MAX_CONNECTIONS = 1024
-/** How long requests in flight may still be answered at the end, in milliseconds. */
-const DRAIN = 1_500
+/** Time that requests in flight have to finish after the end, in milliseconds. */
+const DRAIN_MS = 1_500
 
 export interface HttpFlags {
   port: number
   host: string
   token_file?: string
-  /** Absent = made at the start. */
+  /** Absent: created at the start; `null`: none. */
   token?: string | null
 }
 
-/** The flags of `vtcode mcp --http`, or what is wrong with them. */
+/** Parses the flags of `vtcode mcp --http`, or returns what is wrong with them. */
 export function readHttpFlags(argv: string[]): HttpFlags | { wrong: string } {
   try {
     const options = {
@@ -37,17 +37,17 @@ export function readHttpFlags(argv: string[]): HttpFlags | { wrong: string } {
       'token-file': { type: 'string' },
       'no-token': { type: 'boolean' },
     } as const
-    // `--http=3000` and `--http 3000` are the same; without a number it is our own port.
+    // `--http=3000` equals `--http 3000`; without a number the default port counts.
     const words = argv.flatMap((word) =>
       word.startsWith('--http=') ? ['--http', word.slice('--http='.length)] : [word],
     )
     const { values, positionals } = parseArgs({ args: words, options, allowPositionals: true })
-    const port = positionals[0] === undefined ? PORT : Number(positionals[0])
+    const port = positionals[0] === undefined ? DEFAULT_PORT : Number(positionals[0])
     if (!values.http) return { wrong: `Unknown word '${argv[0]}'.` }
     if (positionals.length > 1 || !Number.isInteger(port) || port < 0 || port > 65_535)
-      return { wrong: `'${positionals.join(' ')}' is not a port.` }
+      return { wrong: `Invalid port '${positionals.join(' ')}': use a number from 0 to 65535.` }
     if (values['no-token'] && !isLoopback(values.host))
-      return { wrong: '--no-token is for the loopback address only: anybody on the network could run the tools.' }
+      return { wrong: '--no-token works only with a loopback address: anybody on the network could run the tools.' }
     if (values['no-token']) return { port, host: values.host, token: null }
     if (values['token-file'] === undefined) return { port, host: values.host }
     const token = readFileSync(values['token-file'], 'utf8').trim()
@@ -59,13 +59,18 @@ export function readHttpFlags(argv: string[]): HttpFlags | { wrong: string } {
   }
 }
 
-/** Serves until the program is told to stop; requests in flight then get a moment to be answered. */
-export async function overHttp(kernel: Kernel, flags: HttpFlags, showing: Showing, io: Io): Promise<number> {
+/** Serves until the signal of the program aborts, then gives requests in flight a moment to finish. */
+export async function runHttpServer(
+  kernel: Kernel,
+  flags: HttpFlags,
+  presentation: PresentationOptions,
+  io: Io,
+): Promise<number> {
   const token = flags.token === undefined ? randomBytes(32).toString('base64url') : flags.token
   const sessions = createSessions({
     kernel,
     sdk: loadSdk('http'),
-    showing,
+    presentation,
     onerror: (error) => say(io, 'warning', error.message),
   })
   const serving: Serving = { sessions, io, running: 0, streams: 0 }
@@ -75,9 +80,9 @@ export async function overHttp(kernel: Kernel, flags: HttpFlags, showing: Showin
     connectionsCheckingInterval: 5_000,
     keepAliveTimeout: 5_000,
   }
-  const server = createHttpServer(limits, (message, response) => void answer(serving, message, response))
+  const server = createHttpServer(limits, (message, response) => void handleRequest(serving, message, response))
   server.maxConnections = MAX_CONNECTIONS
-  // A socket is nobody's before its request is read and after an upgrade is asked for: its error would end the program.
+  // Before a request and after an upgrade no handler owns the socket, and its error would end the program.
   server.on('connection', (socket) => socket.on('error', () => {}))
   server.on('upgrade', (_, socket) => socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n'))
   const failure = await new Promise<Error | undefined>((resolve) => {
@@ -85,15 +90,15 @@ export async function overHttp(kernel: Kernel, flags: HttpFlags, showing: Showin
     server.listen(flags.port, flags.host, () => resolve(undefined))
   })
   if (failure) {
-    say(io, 'error', `${flags.host}:${flags.port} cannot be listened on: ${failure.message}`)
+    say(io, 'error', `Cannot listen on ${flags.host}:${flags.port}: ${failure.message}`)
     return 1
   }
   server.on('error', (error) => say(io, 'warning', error.message))
   const { port } = server.address() as AddressInfo
-  serving.guard = createGuard({ host: flags.host, port, token, routes: { '/mcp': ['POST', 'GET', 'DELETE'] } })
+  serving.guard = createRequestCheck({ host: flags.host, port, token, routes: { '/mcp': ['POST', 'GET', 'DELETE'] } })
   void kernel.inspection.loadDeferred()
   io.stderr.write(
-    greeting(`http://${flags.host.includes(':') ? `[${flags.host}]` : flags.host}:${port}/mcp`, token, flags),
+    formatGreeting(`http://${flags.host.includes(':') ? `[${flags.host}]` : flags.host}:${port}/mcp`, token, flags),
   )
 
   await new Promise<void>((resolve) =>
@@ -101,23 +106,23 @@ export async function overHttp(kernel: Kernel, flags: HttpFlags, showing: Showin
   )
   const closed = new Promise((resolve) => server.close(resolve))
   server.closeIdleConnections()
-  await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, DRAIN).unref())])
+  await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, DRAIN_MS).unref())])
   await sessions.close()
   server.closeAllConnections()
   return 0
 }
 
-/** What serves the requests, with how many are under way. */
+/** The state of the server, with the number of active requests. */
 interface Serving {
   readonly sessions: ReturnType<typeof createSessions>
   readonly io: Io
-  /** Known as soon as the port is; no request comes before. */
-  guard?: ReturnType<typeof createGuard>
+  /** Set after the port is known, before the first request. */
+  guard?: ReturnType<typeof createRequestCheck>
   running: number
   streams: number
 }
 
-async function answer(serving: Serving, message: IncomingMessage, response: ServerResponse): Promise<void> {
+async function handleRequest(serving: Serving, message: IncomingMessage, response: ServerResponse): Promise<void> {
   const objection = serving.guard!(message)
   if (objection) return sendRefusal(response, objection)
   if (serving.running >= MAX_REQUESTS)
@@ -128,13 +133,13 @@ async function answer(serving: Serving, message: IncomingMessage, response: Serv
     })
   serving.running++
   try {
-    const body = await readRequestBody(message, MAX_FRAME)
+    const body = await readRequestBody(message, MAX_FRAME_BYTES)
     if (body === undefined)
-      return sendRefusal(response, { status: 413, text: `The body is larger than ${MAX_FRAME} bytes.` })
-    const asked = toRequest(message, response, body)
-    if ('code' in asked) return sendUnread(response, asked)
-    const reply = await serving.sessions.handle(asked)
-    if (!isStream(reply)) return await send(reply, response)
+      return sendRefusal(response, { status: 413, text: `The body is larger than ${MAX_FRAME_BYTES} bytes.` })
+    const request = toRequest(message, response, body)
+    if ('code' in request) return sendMessageError(response, request)
+    const reply = await serving.sessions.handle(request)
+    if (!isStream(reply)) return await sendResponse(reply, response)
     if (serving.streams >= MAX_STREAMS) {
       await reply.body?.cancel()
       return sendRefusal(response, {
@@ -143,7 +148,7 @@ async function answer(serving: Serving, message: IncomingMessage, response: Serv
         headers: { 'retry-after': '1' },
       })
     }
-    stream(serving, reply, response)
+    sendStream(serving, reply, response)
   } catch (error) {
     say(serving.io, 'warning', (error as Error).message)
     if (!response.headersSent) sendRefusal(response, { status: 500, text: 'Internal error.' })
@@ -153,9 +158,9 @@ async function answer(serving: Serving, message: IncomingMessage, response: Serv
   }
 }
 
-function stream(serving: Serving, reply: Response, response: ServerResponse): void {
+function sendStream(serving: Serving, reply: Response, response: ServerResponse): void {
   serving.streams++
-  void send(reply, response)
+  void sendResponse(reply, response)
     .catch(() => response.destroy())
     .finally(() => serving.streams--)
 }
@@ -163,8 +168,8 @@ function stream(serving: Serving, reply: Response, response: ServerResponse): vo
 const isStream = ({ headers }: Response): boolean =>
   headers.get('content-type')?.startsWith('text/event-stream') ?? false
 
-/** What a person pastes into a client; a token from a file is not repeated. */
-function greeting(url: string, token: string | null, { token_file }: HttpFlags): string {
+/** Formats the entry that a person pastes into a client; a token from a file is not repeated. */
+function formatGreeting(url: string, token: string | null, { token_file }: HttpFlags): string {
   const shown = token_file === undefined ? token : `<the token in ${token_file}>`
   const entry = { type: 'http', url, ...(shown !== null && { headers: { Authorization: `Bearer ${shown}` } }) }
   return `vtcode serves MCP at ${url}\n${JSON.stringify({ mcpServers: { vtcode: entry } }, null, 2)}\n`

@@ -1,12 +1,12 @@
-import { inside } from '../../../core/system/index.js'
+import { isInside } from '../../../core/system/index.js'
 import type { Io, Kernel } from '../../../core/index.js'
 import { say } from '../../lib/terminal/index.js'
-import { BeginningWatch } from './beginning.js'
+import { HandshakeRecorder } from './handshake_recorder.js'
 import type { Front } from './front.js'
-import { forgetBeginning, keepBeginning, placeOf, type Beginning } from './prepared.js'
+import { deleteHandshake, saveHandshake, locateHandshake, type Handshake } from './handshake_cache.js'
 import { loadSdk } from './sdk.js'
-import { createServer, type Showing } from './server.js'
-import { Wire } from './wire.js'
+import { createServer, type PresentationOptions } from './server.js'
+import { StdioTransport } from './stdio_transport.js'
 
 const usage = `Usage: vtcode mcp [--dialect each] [--lean] [--structured]
        vtcode mcp --http [PORT] [--host ADDRESS] [--token-file FILE|--no-token]
@@ -18,67 +18,70 @@ HTTP at http://127.0.0.1:PORT/mcp. The mode is auto unless the settings or
 client's user, or is refused when the client cannot ask.
 
   --dialect each  one tool per action instead of one per subject
-  --lean          of each tool what most calls need; the rest is found by
-                  search, and called as it is or through one more tool
-  --structured    the value of each answer beside its text, for clients that
-                  are programs: most show a model the value instead
-  --http          a client shows the token that is printed at the start, or
-                  that of --token-file; --no-token does without one, on the
+  --lean          list of each tool only what most calls need; search finds
+                  the rest, callable directly or through one more tool
+  --structured    send the value of each answer with its text, for clients
+                  that are programs: most show a model the value instead
+  --http          a client sends the token that is printed at the start, or
+                  that of --token-file; --no-token needs none, on the
                   loopback address only
-  --doctor        starts the server as a client would, and reports
+  --doctor        start the server as a client does, and report
 `
 
-/** `vtcode mcp`: the tools for MCP clients. */
+/** Runs `vtcode mcp`: serves the tools to MCP clients. */
 export default async function mcp(kernel: Kernel, words: string[], io: Io): Promise<number> {
-  const showing: Showing = { lean: words.includes('--lean'), structured: words.includes('--structured') }
+  const presentation: PresentationOptions = {
+    lean: words.includes('--lean'),
+    structured: words.includes('--structured'),
+  }
   const argv = words.filter((word) => word !== '--lean' && word !== '--structured')
-  if (argv.length === 0) return overStdio(kernel, showing, io)
+  if (argv.length === 0) return runStdioServer(kernel, presentation, io)
   if (argv.includes('--help')) {
     io.stdout.write(usage)
     return 0
   }
-  if (argv[0] === '--doctor') return (await import('./doctor.js')).examine(kernel, io)
-  const { readHttpFlags, overHttp } = await import('./http.js')
+  if (argv[0] === '--doctor') return (await import('./doctor.js')).runDoctor(kernel, io)
+  const { readHttpFlags, runHttpServer } = await import('./http.js')
   const flags = readHttpFlags(argv)
   if ('wrong' in flags) {
     say(io, 'error', `${flags.wrong}\n${usage}`)
     return 2
   }
-  return overHttp(kernel, flags, showing, io)
+  return runHttpServer(kernel, flags, presentation, io)
 }
 
-async function overStdio(kernel: Kernel, showing: Showing, io: Io): Promise<number> {
+async function runStdioServer(kernel: Kernel, presentation: PresentationOptions, io: Io): Promise<number> {
   const sdk = loadSdk('stdio')
-  const wire = new Wire(io, watchBeginning(kernel, io.front as Front | undefined))
-  const over = new Promise<void>((resolve) =>
+  const transport = new StdioTransport(io, createHandshakeRecorder(kernel, io.front as Front | undefined))
+  const stopped = new Promise<void>((resolve) =>
     io.signal.aborted ? resolve() : io.signal.addEventListener('abort', () => resolve(), { once: true }),
   )
   const session = `mcp-${process.pid}-${Date.now().toString(36)}`
-  const handle = sdk.serveStdio(() => createServer(kernel, sdk, { ...showing, session }), {
-    transport: wire,
+  const handle = sdk.serveStdio(() => createServer(kernel, sdk, { ...presentation, session }), {
+    transport,
     onerror: (error) => say(io, 'warning', error.message),
   })
   void kernel.inspection.loadDeferred()
-  await Promise.race([over, wire.closed])
+  await Promise.race([stopped, transport.closed])
   await handle.close()
   return 0
 }
 
-/** Keeps how the conversation begins for the next start, where it depends on nothing but what is watched. */
-function watchBeginning(kernel: Kernel, front: Front | undefined): BeginningWatch {
-  const place = front?.place ?? placeOf(process.argv.slice(2))
-  const keep = (beginning: Beginning) => {
+/** Creates a recorder that saves the handshake only if it depends on watched files alone. */
+function createHandshakeRecorder(kernel: Kernel, front: Front | undefined): HandshakeRecorder {
+  const location = front?.location ?? locateHandshake(process.argv.slice(2))
+  const save = (handshake: Handshake) => {
     const watched = kernel.inspection.watchedFiles()
-    const strangers = kernel.inspection.contributions().some(({ layer }) => layer !== 'builtin')
-    const foreign = kernel.inspection.skills().catalogue.some(({ layer }) => layer !== 'builtin')
+    const hasOtherContributions = kernel.inspection.contributions().some(({ layer }) => layer !== 'builtin')
+    const hasOtherSkills = kernel.inspection.skills().catalogue.some(({ layer }) => layer !== 'builtin')
     if (
-      place &&
-      !strangers &&
-      !foreign &&
-      place.root === kernel.workspace &&
-      !inside(kernel.workspace, kernel.inspection.home)
+      location &&
+      !hasOtherContributions &&
+      !hasOtherSkills &&
+      location.root === kernel.workspace &&
+      !isInside(kernel.workspace, kernel.inspection.home)
     )
-      keepBeginning(place, watched, beginning)
+      saveHandshake(location, watched, handshake)
   }
-  return new BeginningWatch(front, keep, () => place && forgetBeginning(place))
+  return new HandshakeRecorder(front, save, () => location && deleteHandshake(location))
 }

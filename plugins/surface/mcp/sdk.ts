@@ -2,7 +2,7 @@ import type * as server from '@modelcontextprotocol/server'
 import type * as stdio from '@modelcontextprotocol/server/stdio'
 import { load, programFile } from '../../../core/system/index.js'
 
-/** What a server needs, whatever carries its messages. */
+/** The parts of the SDK that a server needs with any transport. */
 export type Sdk = Pick<typeof server, 'createRequestStateCodec' | 'inputRequired' | 'ProtocolError' | 'Server'>
 export type StdioSdk = Sdk & Pick<typeof stdio, 'serveStdio'>
 export type HttpSdk = Sdk &

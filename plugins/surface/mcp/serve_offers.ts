@@ -1,19 +1,26 @@
-import { promptAnswer, resourceAnswer } from './answer.js'
-import { failedRequest, paged, requestError, run, untilSettled, type ClientConnection } from './connection.js'
+import { toGetPromptResult, toReadResourceResult } from './answer.js'
+import {
+  toProtocolError,
+  paginate,
+  createRequestError,
+  runCall,
+  waitForServers,
+  type ClientConnection,
+} from './connection.js'
 import { listPrompts } from '../../lib/skills/index.js'
-import { findResource, listResources } from './offers.js'
+import { findResource, listResources } from './resources.js'
 
 const MAX_SUBSCRIPTIONS = 1_000
 
-/** Lists, reads and subscriptions of resources. The function returned ends the subscriptions. */
+/** Serves lists, reads and subscriptions of resources. Returns a function that ends the subscriptions. */
 export function serveResources(connection: ClientConnection): () => void {
   const { kernel, server, session } = connection
   server.setRequestHandler('resources/list', async ({ params }) => {
-    const { shown, next } = paged(connection, await listResources(kernel, session), params)
+    const { shown, next } = paginate(connection, await listResources(kernel, session), params)
     return { resources: shown, ...next }
   })
   server.setRequestHandler('resources/templates/list', ({ params }) => {
-    const { shown, next } = paged(
+    const { shown, next } = paginate(
       connection,
       kernel.inspection.offers('resource').filter(({ template }) => template !== undefined),
       params,
@@ -29,13 +36,14 @@ export function serveResources(connection: ClientConnection): () => void {
   })
   server.setRequestHandler('resources/read', ({ params: { uri } }, context) => {
     const found = findResource(kernel, uri)
-    if (!found) throw requestError(connection, 'Resource not found', { uri })
-    return run(connection, found.offer.slot, found.input, context, {
+    if (!found) throw createRequestError(connection, 'Resource not found', { uri })
+    return runCall(connection, found.offer.slot, found.input, context, {
       surface: 'mcp',
       answer(result) {
-        if (result.ok) return resourceAnswer(result, uri, found.offer)
-        if (result.error.code === 'VT_PATH_NOT_FOUND') throw requestError(connection, 'Resource not found', { uri })
-        throw failedRequest(connection, result.error, { uri })
+        if (result.ok) return toReadResourceResult(result, uri, found.offer)
+        if (result.error.code === 'VT_PATH_NOT_FOUND')
+          throw createRequestError(connection, 'Resource not found', { uri })
+        throw toProtocolError(connection, result.error, { uri })
       },
     })
   })
@@ -47,7 +55,7 @@ function serveSubscriptions(connection: ClientConnection): () => void {
   const subscribed = new Set<string>()
   server.setRequestHandler('resources/subscribe', ({ params: { uri } }) => {
     if (!subscribed.has(uri) && subscribed.size >= MAX_SUBSCRIPTIONS)
-      throw requestError(connection, `A connection has at most ${MAX_SUBSCRIPTIONS} subscriptions.`)
+      throw createRequestError(connection, `A connection has at most ${MAX_SUBSCRIPTIONS} subscriptions.`)
     subscribed.add(uri)
     return {}
   })
@@ -63,8 +71,8 @@ function serveSubscriptions(connection: ClientConnection): () => void {
 export function servePrompts(connection: ClientConnection): void {
   const { kernel, server } = connection
   server.setRequestHandler('prompts/list', async ({ params }, { mcpReq }) => {
-    await untilSettled(kernel, mcpReq.signal)
-    const { shown, next } = paged(connection, listPrompts(kernel), params)
+    await waitForServers(kernel, mcpReq.signal)
+    const { shown, next } = paginate(connection, listPrompts(kernel), params)
     const prompts = shown.map(({ offer: { name, title, description, arguments: texts } }) => ({
       name,
       ...(title !== undefined && { title }),
@@ -74,22 +82,23 @@ export function servePrompts(connection: ClientConnection): void {
     return { prompts, ...next }
   })
   server.setRequestHandler('prompts/get', async ({ params: { name, arguments: values = {} } }, context) => {
-    if (!listPrompts(kernel).some(({ offer }) => offer.name === name)) await untilSettled(kernel, context.mcpReq.signal)
+    if (!listPrompts(kernel).some(({ offer }) => offer.name === name))
+      await waitForServers(kernel, context.mcpReq.signal)
     const prompt = listPrompts(kernel).find(({ offer }) => offer.name === name)
-    if (!prompt) throw requestError(connection, `Prompt not found: '${name}'.`)
+    if (!prompt) throw createRequestError(connection, `Prompt not found: '${name}'.`)
     const { tool, input } = prompt.call(values)
-    return run(connection, tool, input, context, {
-      // The user chose it: also what is not for models.
+    return runCall(connection, tool, input, context, {
+      // The user chose the prompt, so it may be one that models do not see.
       surface: 'prompt',
       answer(result) {
-        if (result.ok) return promptAnswer(result, prompt.offer)
-        throw failedRequest(connection, result.error, { name })
+        if (result.ok) return toGetPromptResult(result, prompt.offer)
+        throw toProtocolError(connection, result.error, { name })
       },
     })
   })
 }
 
-/** What an argument of a prompt or a variable of a resource may be. */
+/** Serves completion of arguments of prompts and of variables of resources. */
 export function serveCompletion(connection: ClientConnection): void {
   const { kernel, server, session } = connection
   server.setRequestHandler('completion/complete', async ({ params: { ref, argument } }) => {
@@ -97,7 +106,7 @@ export function serveCompletion(connection: ClientConnection): void {
       ref.type === 'ref/prompt'
         ? listPrompts(kernel).find(({ offer }) => offer.name === ref.name)?.offer.slot
         : kernel.inspection.offers('resource').find(({ template }) => template === ref.uri)?.slot
-    if (slot === undefined) throw requestError(connection, 'Prompt or resource template not found.')
+    if (slot === undefined) throw createRequestError(connection, 'Prompt or resource template not found.')
     const values = await kernel.inspection.complete(slot, argument.name, argument.value, session)
     return { completion: { values, total: values.length, hasMore: false } }
   })

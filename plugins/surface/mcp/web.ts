@@ -3,7 +3,7 @@ import { waitForDrain } from '../../lib/base/index.js'
 import type { RequestObjection } from '../../lib/page/index.js'
 import { readMessage, type MessageRefusal } from './frames.js'
 
-/** The body of a request; `undefined` when it is larger than `limit` bytes, of which no more are kept. */
+/** Returns the body of a request, or `undefined` when it is larger than `limit` bytes. */
 export async function readRequestBody(message: IncomingMessage, limit: number): Promise<Buffer | undefined> {
   if (Number(message.headers['content-length'] ?? 0) > limit) return undefined
   const parts: Buffer[] = []
@@ -16,60 +16,60 @@ export async function readRequestBody(message: IncomingMessage, limit: number): 
   return Buffer.concat(parts, size)
 }
 
-/** A request as the SDK takes it: what its body says is read once, by us, as over pipes. */
+/** A request for the SDK, with its body already parsed. */
 export interface WebRequest {
   request: Request
   parsed: { parsedBody?: unknown }
 }
 
-/** Node's request as a web-standard one, aborted when the client goes away; or why its body is no message. */
+/** Converts a request of Node to a web-standard one that aborts when the client leaves, or returns the refusal. */
 export function toRequest(
   { headers, method, url }: IncomingMessage,
   response: ServerResponse,
   body: Buffer,
 ): WebRequest | MessageRefusal {
-  const gone = new AbortController()
+  const closed = new AbortController()
   response.on('close', () => {
-    if (!response.writableFinished) gone.abort()
+    if (!response.writableFinished) closed.abort()
   })
   const list = Object.entries(headers).flatMap(([name, value]) =>
     [value ?? []].flat().map((one): [string, string] => [name, one]),
   )
-  const request = new Request(`http://${headers.host}${url}`, { method: method!, headers: list, signal: gone.signal })
+  const request = new Request(`http://${headers.host}${url}`, { method: method!, headers: list, signal: closed.signal })
   if (method !== 'POST') return { request, parsed: {} }
   const read = readMessage(body.toString('utf8'))
   return 'message' in read ? { request, parsed: { parsedBody: read.message } } : read
 }
 
-/** How long the headers of an answer wait for its first bytes, in milliseconds: one packet instead of two. */
-const TOGETHER = 10
+/** Time that headers wait for the first bytes of the body, in milliseconds, to send one packet instead of two. */
+const HEADER_WAIT_MS = 10
 
-/** Sends a web-standard answer, as fast as the client reads it. */
-export async function send(answer: Response, response: ServerResponse): Promise<void> {
+/** Sends a web-standard answer at the speed of the client. */
+export async function sendResponse(answer: Response, response: ServerResponse): Promise<void> {
   response.writeHead(answer.status, Object.fromEntries(answer.headers))
   if (!answer.body) return void response.end()
-  const alone = setTimeout(() => response.flushHeaders(), TOGETHER)
+  const headerTimer = setTimeout(() => response.flushHeaders(), HEADER_WAIT_MS)
   const reader = answer.body.getReader()
   response.on('close', () => void reader.cancel().catch(() => {}))
   for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {
-    clearTimeout(alone)
+    clearTimeout(headerTimer)
     if (response.destroyed) return
     if (!response.write(value)) await waitForDrain(response)
   }
-  clearTimeout(alone)
+  clearTimeout(headerTimer)
   response.end()
 }
 
 /**
- * An answer of our own, as the JSON-RPC error that clients expect. It ends the connection: whoever is refused sends the rest of what they began
- * to nobody, and holds no place that others need.
+ * Sends a refusal as the JSON-RPC error that clients expect. It closes the connection, so that a refused client cannot
+ * send the rest of its request and hold a connection that others need.
  */
 export function sendRefusal(response: ServerResponse, { status, text, headers }: RequestObjection): void {
   sendError(response, status, { id: null, code: -32000, text }, { connection: 'close', ...headers })
 }
 
-/** That a request whose sender may send others holds no message: an error of that request where its id is known. */
-export const sendUnread = (response: ServerResponse, refusal: MessageRefusal): void =>
+/** Sends the error for a body that is no message and keeps the connection open; status 200 if the id is known. */
+export const sendMessageError = (response: ServerResponse, refusal: MessageRefusal): void =>
   sendError(response, refusal.id === null ? 400 : 200, refusal)
 
 function sendError(

@@ -6,9 +6,9 @@ import { makeFolder } from '../../../core/system/index.js'
 import { readTarEntries } from '../../lib/files/index.js'
 import { UserError } from './user_error.js'
 
-export const mostUnpackedBytes = 256 * 1_048_576
-const mostEntries = 20_000
-const mostRatio = 100
+export const MAX_UNPACKED_BYTES = 256 * 1_048_576
+const MAX_ENTRIES = 20_000
+const MAX_RATIO = 100
 
 interface Entry {
   path: string
@@ -17,10 +17,10 @@ interface Entry {
   bytes(): Buffer | Promise<Buffer>
 }
 
-/** Unpacks files and folders and refuses everything else: links, devices, paths that lead out, names that stand there twice. Throws Refusal. */
+/** Unpacks files and folders. Throws UserError for links, devices, paths outside the folder and duplicate names. */
 export async function unpack(archive: Buffer, into: string): Promise<void> {
   if (archive.length < 22) throw new UserError('the archive is damaged')
-  const accept = gate(archive.length)
+  const accept = createEntryCheck(archive.length)
   const entries = isZip(archive)
     ? await readZip(archive, accept)
     : await readTar(isGzip(archive) ? gunzip(archive) : archive, accept)
@@ -36,35 +36,35 @@ export async function unpack(archive: Buffer, into: string): Promise<void> {
       const { code } = error as NodeJS.ErrnoException
       throw new UserError(
         code === 'EEXIST' || code === 'ENOTDIR'
-          ? `the archive holds '${path}' twice`
+          ? `the archive contains '${path}' twice`
           : `'${path}' of the archive cannot be unpacked: ${(error as Error).message}`,
       )
     }
   }
 }
 
-/** Looks at each entry before its content is unpacked, and answers with its path in our own folder: empty for the folder itself. */
-type Accept = (path: string, size: number, kind: 'file' | 'folder' | 'other') => string
-function gate(packed: number): Accept {
+/** Checks an entry before its content is unpacked. Returns its relative path, empty for the folder itself. */
+type EntryCheck = (path: string, size: number, kind: 'file' | 'folder' | 'other') => string
+function createEntryCheck(packed: number): EntryCheck {
   let [count, total] = [0, 0]
   return (path, size, kind) => {
     if (kind === 'other')
       throw new UserError(`'${path}' in the archive is a link or a device; only files and folders are unpacked`)
     count += 1
     total += size
-    if (count > mostEntries) throw new UserError(`the archive holds more than ${mostEntries} entries`)
-    if (total > mostUnpackedBytes || total > Math.max(packed, 4096) * mostRatio)
+    if (count > MAX_ENTRIES) throw new UserError(`the archive contains more than ${MAX_ENTRIES} entries`)
+    if (total > MAX_UNPACKED_BYTES || total > Math.max(packed, 4096) * MAX_RATIO)
       throw new UserError(
-        `the archive swells to more than ${total > mostUnpackedBytes ? '256 MiB' : `${mostRatio} times its size`}`,
+        `the archive unpacks to more than ${total > MAX_UNPACKED_BYTES ? '256 MiB' : `${MAX_RATIO} times its size`}`,
       )
-    return safePath(path)
+    return toSafePath(path)
   }
 }
 
-function safePath(path: string): string {
-  if (/[\0\\]|^\/|^[A-Za-z]:/.test(path)) throw new UserError(`the archive names '${path}', which is no relative path`)
+function toSafePath(path: string): string {
+  if (/[\0\\]|^\/|^[A-Za-z]:/.test(path)) throw new UserError(`the path '${path}' in the archive is no relative path`)
   const parts = path.split('/').filter((part) => part !== '' && part !== '.')
-  if (parts.includes('..')) throw new UserError(`the archive names '${path}', which leads out of it`)
+  if (parts.includes('..')) throw new UserError(`the path '${path}' in the archive leads out of it`)
   return parts.join('/')
 }
 
@@ -73,13 +73,13 @@ const isGzip = (bytes: Buffer): boolean => bytes.readUInt16BE(0) === 0x1f8b
 
 function gunzip(bytes: Buffer): Buffer {
   try {
-    return gunzipSync(bytes, { maxOutputLength: mostUnpackedBytes + mostEntries * 1024 })
+    return gunzipSync(bytes, { maxOutputLength: MAX_UNPACKED_BYTES + MAX_ENTRIES * 1024 })
   } catch (error) {
     throw new UserError(`the archive cannot be unpacked: ${(error as Error).message}`)
   }
 }
 
-async function readTar(tar: Buffer, accept: Accept): Promise<Entry[]> {
+async function readTar(tar: Buffer, accept: EntryCheck): Promise<Entry[]> {
   const all: Entry[] = []
   try {
     await readTarEntries(tar, ({ path, type, mode, size, bytes }) => {
@@ -90,21 +90,20 @@ async function readTar(tar: Buffer, accept: Accept): Promise<Entry[]> {
   } catch (error) {
     throw error instanceof UserError
       ? error
-      : new UserError(`the archive is damaged, or no tar: ${(error as Error).message}`)
+      : new UserError(`the archive is damaged or no tar: ${(error as Error).message}`)
   }
   return all
 }
 
-/** Reads the entries of a zip. Names are UTF-8, whether the archive says so or not. */
-async function readZip(bytes: Buffer, accept: Accept): Promise<Entry[]> {
+/** Reads the entries of a zip. Names are read as UTF-8, whatever the archive declares. */
+async function readZip(bytes: Buffer, accept: EntryCheck): Promise<Entry[]> {
   const all: Entry[] = []
   try {
     const zip = await fromBufferPromise(bytes, { lazyEntries: true, decodeStrings: false })
     for await (const entry of zip.eachEntry()) {
       const path = entry.fileNameRaw.toString('utf8')
       if (entry.isEncrypted()) throw new UserError(`'${path}' in the archive is encrypted`)
-      if (!entry.canDecodeFileData())
-        throw new UserError(`'${path}' in the archive is packed in a way that is not read`)
+      if (!entry.canDecodeFileData()) throw new UserError(`'${path}' in the archive uses an unsupported compression`)
       const mode = entry.externalFileAttributes >>> 16
       const type = mode & constants.S_IFMT
       const folder = path.endsWith('/') || type === constants.S_IFDIR
@@ -122,7 +121,7 @@ async function readZip(bytes: Buffer, accept: Accept): Promise<Entry[]> {
   return all
 }
 
-/** The content of an entry. Throws UserError where its checksum is wrong, which yauzl does not compare. */
+/** Reads the content of an entry. Throws UserError for a wrong checksum, which yauzl does not check. */
 async function readContent(zip: ZipFile, entry: ZipEntry, path: string): Promise<Buffer> {
   let content: Buffer
   try {

@@ -4,12 +4,12 @@ import { readBytes } from '../../../core/documents/index.js'
 import type { Io } from '../../../core/index.js'
 import type { Installed, PluginSource } from '../../../core/trust/index.js'
 import { toOneLine, say } from '../../lib/terminal/index.js'
-import type { Fetched } from './source.js'
+import type { FetchedSource } from './source.js'
 import { UserError } from './user_error.js'
 
-export const nameRule = /^(?!.*(?:--|\.\.))[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?$/
-const reserved = /^(?:builtin|admin|user|workspace|call|root.*)$/
-const factFiles = [
+export const PLUGIN_NAME = /^(?!.*(?:--|\.\.))[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?$/
+const RESERVED_NAME = /^(?:builtin|admin|user|workspace|call|root.*)$/
+const FACT_FILES = [
   'plugin.json',
   '.claude-plugin/plugin.json',
   '.codex-plugin/plugin.json',
@@ -18,22 +18,27 @@ const factFiles = [
   'package.json',
 ]
 
-/** The name that a plugin is known by; where what it calls itself can be none, that is told. */
-export function pluginNameOf({ root, name }: Fetched, wanted: string | undefined, io: Io): string {
-  const { name: claimed, unusable } = claimsOf(root)
-  const chosen = wanted ?? claimed ?? plain(name)
-  if (!nameRule.test(chosen) || reserved.test(chosen))
+/** Chooses the name of a plugin. Warns where its own name is invalid. */
+export function choosePluginName({ root, name }: FetchedSource, wanted: string | undefined, io: Io): string {
+  const { name: claimed, unusable } = readPackageFacts(root)
+  const chosen = wanted ?? claimed ?? toPluginName(name)
+  if (!PLUGIN_NAME.test(chosen) || RESERVED_NAME.test(chosen))
     throw new UserError(
-      `'${chosen}' can be no plugin's name: lower-case letters, digits, and between them single hyphens or dots; say another with --name`,
+      `'${chosen}' is no valid plugin name: use lower-case letters, digits, and single hyphens or dots between ` +
+        'them; choose another with --name',
     )
   if (wanted === undefined && unusable !== undefined)
-    say(io, 'warning', `It calls itself '${toOneLine(unusable)}', which can be no plugin's name. Here it is ${chosen}.`)
+    say(
+      io,
+      'warning',
+      `The plugin calls itself '${toOneLine(unusable)}', which is no valid plugin name. Its name here is ${chosen}.`,
+    )
   return chosen
 }
 
-/** What the package says of itself, the first file that says it in a way that can be used. */
-export function claimsOf(root: string): { name?: string; unusable?: string; version?: string } {
-  const said = factFiles.flatMap((file) => {
+/** Reads name and version of a package, each from the first file with a valid value. */
+export function readPackageFacts(root: string): { name?: string; unusable?: string; version?: string } {
+  const documents = FACT_FILES.flatMap((file) => {
     try {
       return [
         JSON.parse(
@@ -43,19 +48,19 @@ export function claimsOf(root: string): { name?: string; unusable?: string; vers
         ) as { name?: unknown; version?: unknown },
       ]
     } catch {
-      // Not there, or not for us to read: the next one.
+      // The file is missing or unreadable: try the next one.
       return []
     }
   })
-  const names = said.flatMap((one) => (typeof one.name === 'string' ? [one.name] : []))
-  const name = names.map(plain).find((one) => nameRule.test(one))
-  const version = said.map((one) => one.version).find((one) => typeof one === 'string')
-  const called = name !== undefined ? { name } : names[0] !== undefined ? { unusable: names[0] } : {}
-  return { ...called, ...(version !== undefined && { version }) }
+  const names = documents.flatMap((one) => (typeof one.name === 'string' ? [one.name] : []))
+  const name = names.map(toPluginName).find((one) => PLUGIN_NAME.test(one))
+  const version = documents.map((one) => one.version).find((one) => typeof one === 'string')
+  const claim = name !== undefined ? { name } : names[0] !== undefined ? { unusable: names[0] } : {}
+  return { ...claim, ...(version !== undefined && { version }) }
 }
 
-/** A name of theirs as one of ours; what is a path is none. */
-function plain(name: string): string {
+/** Converts a package name to a plugin name; empty for a path. */
+function toPluginName(name: string): string {
   const short = name.replace(/^@([\w.-]+)\/(?=[\w.-]+$)/, '$1-')
   return /[/\\]|\.\./.test(short)
     ? ''
@@ -66,22 +71,23 @@ function plain(name: string): string {
         .replace(/^[.-]+|[.-]+$/g, '')
 }
 
-const placeOf = ({ url, path = '' }: PluginSource): string => url ?? path
+const toLocation = ({ url, path = '' }: PluginSource): string => url ?? path
 
-/** What takes the place of what, for who is asked. */
-export function turn(
-  { version: was = 'no version', source }: Installed,
+/** Describes which version and source replace the installed ones, for the consent question. */
+export function describeReplacement(
+  { version: oldVersion = 'no version', source }: Installed,
   now: { version: string | undefined; source: PluginSource },
   backwards: boolean,
 ): string {
-  const other =
-    source.type === now.source.type && placeOf(source) === placeOf(now.source)
+  const sourceChange =
+    source.type === now.source.type && toLocation(source) === toLocation(now.source)
       ? ''
-      : `, from ${placeOf(now.source)} instead of ${placeOf(source)}`
-  return `${visibleLine(`Version ${now.version ?? 'unknown'} takes the place of ${was}${other}${backwards ? '; it is OLDER' : ''}.`)}\n`
+      : `, from ${toLocation(now.source)} instead of ${toLocation(source)}`
+  const warning = backwards ? '; it is OLDER' : ''
+  return `${visibleLine(`Version ${now.version ?? 'unknown'} replaces ${oldVersion}${sourceChange}${warning}.`)}\n`
 }
 
-/** Numbers by their value; what no numbers tell apart is not older. */
+/** Checks whether a version is older. Compares numbers; versions with equal numbers are not older. */
 export function isOlder(now: string | undefined, was: string | undefined): boolean {
   const numbers = (version: string): number[] =>
     version

@@ -1,27 +1,27 @@
 import { existsSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
-import { definedOnly, isObject } from '../../../core/shapes/index.js'
-import { inside } from '../../../core/system/index.js'
+import { omitUndefined, isObject } from '../../../core/shapes/index.js'
+import { isInside } from '../../../core/system/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { VtError, type Io, type Kernel } from '../../../core/index.js'
-import { treeDigest } from '../../../core/trust/index.js'
+import { readTreeDigest } from '../../../core/trust/index.js'
 import { createTempFolder } from '../../lib/base/index.js'
-import { claimsOf, nameRule } from './identity.js'
-import { npmOffers } from './npm_registry.js'
-import type { IndexedPlugin, IndexContents, Pinned } from './offer.js'
-import { archives, fetchSource, isAddress, webText, type Fetched, type Fetching } from './source.js'
+import { readPackageFacts, PLUGIN_NAME } from './identity.js'
+import { searchNpm } from './npm_registry.js'
+import type { IndexedPlugin, IndexContents, PinnedSource } from './indexed_plugin.js'
+import { ARCHIVE_NAME, fetchSource, isAddress, downloadText, type FetchedSource, type FetchOptions } from './source.js'
 import { UserError } from './user_error.js'
 
-/** Where the relative sources of an index are. */
+/** The place that relative sources of an index start from. */
 type Base = { kind: 'folder'; root: string } | { kind: 'git'; address: string } | { kind: 'web'; url: string }
 
-const mostBytes = 4 * 1_048_576
-const mostEntries = 10_000
-const mostText = 500
-const namesAre = 'lower-case letters, digits, and between them single hyphens or dots'
-const hashRule = /^(?:(?:tree1:)?sha256-|sha(?:384|512)-)[\w+/]+={0,2}$|^[0-9a-f]{64}$/i
-/** How a folder, a repository or an archive of an index calls its list, in the order they are looked for. */
-const lists = [
+const MAX_BYTES = 4 * 1_048_576
+const MAX_ENTRIES = 10_000
+const MAX_TEXT = 500
+const NAME_RULE = 'lower-case letters, digits, and single hyphens or dots between them'
+const HASH_PATTERN = /^(?:(?:tree1:)?sha256-|sha(?:384|512)-)[\w+/]+={0,2}$|^[0-9a-f]{64}$/i
+/** File names of the list in the folder or repository of an index, in search order. */
+const LIST_FILES = [
   '.claude-plugin/marketplace.json',
   '.agents/plugins/marketplace.json',
   'marketplace.json',
@@ -30,7 +30,7 @@ const lists = [
 ]
 const isNpm = (index: string): boolean => /^(?:npm:?)?(?:@[a-z0-9][\w.-]*)?$/i.test(index) && index !== ''
 
-/** Reads the offers of the indexes; `words` are for those that search. One failure does not stop the others. */
+/** Reads the offers of the indexes. `words` go to indexes with a search. One failure does not stop the others. */
 export async function readIndexes(
   { kernel, io }: { kernel: Kernel; io: Io },
   words: readonly string[] = [],
@@ -39,7 +39,7 @@ export async function readIndexes(
   const all = await Promise.all(
     indexes.map(async (index): Promise<IndexContents> => {
       try {
-        if (isNpm(index)) return { offers: await npmOffers(index, words, { kernel, io }), problems: [] }
+        if (isNpm(index)) return { offers: await searchNpm(index, words, { kernel, io }), problems: [] }
         return await readList(index, { kernel, io })
       } catch (error) {
         if (error instanceof UserError || error instanceof VtError)
@@ -51,40 +51,37 @@ export async function readIndexes(
   return { offers: all.flatMap(({ offers }) => offers), problems: all.flatMap(({ problems }) => problems) }
 }
 
-/** Whether this can be the name of an offer, and no address. */
+/** Checks whether a text is a possible offer name and no path. */
 export const isIndexName = (name: string): boolean =>
-  (nameRule.test(name) || /^@[a-z0-9][\w.-]*\/[a-z0-9][\w.-]*$/i.test(name)) && !existsSync(resolve(name))
+  (PLUGIN_NAME.test(name) || /^@[a-z0-9][\w.-]*\/[a-z0-9][\w.-]*$/i.test(name)) && !existsSync(resolve(name))
 
 /** Finds the one offer of this name. Throws UserError for several, or one that cannot be added. */
-export async function offerNamed(
-  name: string,
-  context: { kernel: Kernel; io: Io },
-): Promise<IndexedPlugin | undefined> {
+export async function findOffer(name: string, context: { kernel: Kernel; io: Io }): Promise<IndexedPlugin | undefined> {
   const { offers, problems } = await readIndexes(context, [name])
   const [first, ...others] = offers.filter((one) => one.name === name)
   if (!first) {
     if (problems.length > 0)
       throw new UserError(
-        `no index offers '${name}', and not all of them could be read whole: ${problems
+        `no index offers '${name}', and some indexes could not be read: ${problems
           .slice(0, 3)
           .map(({ index, problem }) => `${index}: ${problem}`)
           .join('; ')}`,
       )
     return undefined
   }
-  const by = [first, ...others].map(({ index }) => index).join(' and by ')
+  const indexNames = [first, ...others].map(({ index }) => index).join(' and by ')
   if (others.length > 0)
     throw new UserError(
-      `'${name}' is offered by ${by}: add the one that you mean by its source, which \`vtcode plugins search ${name}\` shows`,
+      `'${name}' is offered by ${indexNames}: add one by its source, which \`vtcode plugins search ${name}\` shows`,
     )
   return first
 }
 
-/** Brings what an index offers, and refuses what is not what the index promises. */
+/** Fetches an offer. Throws UserError where it differs from the promises of the index. */
 export async function fetchOffer(
   { name, index, pinned, unavailable }: IndexedPlugin,
-  fetching: Fetching,
-): Promise<Fetched> {
+  fetching: FetchOptions,
+): Promise<FetchedSource> {
   if (!pinned) throw new UserError(`${name} of ${index} cannot be added: ${unavailable ?? 'it has no source'}`)
   const { address, ref, subdir, commit, integrity } = pinned
   const ofTree = integrity?.startsWith('tree1:') === true
@@ -95,47 +92,52 @@ export async function fetchOffer(
     ...(integrity !== undefined && !ofTree && { sha256: fetching.sha256 ?? integrity }),
   })
   const { source, root } = fetched
-  const lies = (what: string, promised: string, is: string) =>
-    new UserError(`${name} is not what ${index} says: its ${what} is ${is} instead of ${promised}`)
+  const createMismatch = (what: string, promised: string, is: string) =>
+    new UserError(`${name} does not match ${index}: its ${what} is ${is} instead of ${promised}`)
   if (commit !== undefined && source.commit !== commit && fetching.ref === undefined)
-    throw lies('commit', commit, source.commit ?? 'unknown')
-  if (ofTree && treeDigest(root) !== integrity) throw lies('hash', integrity, treeDigest(root))
-  const baseless = integrity !== undefined && !ofTree && source.integrity === undefined
-  if (baseless)
+    throw createMismatch('commit', commit, source.commit ?? 'unknown')
+  if (ofTree && readTreeDigest(root) !== integrity) throw createMismatch('hash', integrity, readTreeDigest(root))
+  const hasArchiveHash = integrity !== undefined && !ofTree && source.integrity === undefined
+  if (hasArchiveHash)
     throw new UserError(
-      `${name} of ${index} is no archive, and the hash that the index gives for it, ${integrity}, is one of an archive; one of files begins with tree1:`,
+      `${name} of ${index} is no archive, but the index gives the archive hash ${integrity}; a hash of files ` +
+        'begins with tree1:',
     )
-  const called = claimsOf(root).name
-  if (source.type !== 'npm' && called !== undefined && called !== name && fetching.name === undefined)
-    throw new UserError(`${index} calls it ${name}, and the package itself ${called}; --name says which it is`)
+  const ownName = readPackageFacts(root).name
+  if (source.type !== 'npm' && ownName !== undefined && ownName !== name && fetching.name === undefined)
+    throw new UserError(
+      `${index} calls it ${name}, but the package calls itself ${ownName}; choose the name with --name`,
+    )
   return { ...fetched, name }
 }
 
 async function readList(index: string, context: { kernel: Kernel; io: Io }): Promise<IndexContents> {
-  if (/^https?:\/\//.test(index) && !/\.git\/?(?:#.*)?$/.test(index) && !archives.test(new URL(index).pathname)) {
-    const url = webAddress(index)
-    return entriesOf(index, await webText(url, mostBytes, context), { kind: 'web', url: url.href })
+  if (/^https?:\/\//.test(index) && !/\.git\/?(?:#.*)?$/.test(index) && !ARCHIVE_NAME.test(new URL(index).pathname)) {
+    const url = parseIndexUrl(index)
+    return parseEntries(index, await downloadText(url, MAX_BYTES, context), { kind: 'web', url: url.href })
   }
-  if (isAddress(index)) return fetchedList(index, context)
+  if (isAddress(index)) return fetchList(index, context)
   const path = index.replace(/^~(?=\/)/, () => context.io.env['HOME'] ?? '~')
   if (!isAbsolute(path))
     throw new UserError(
-      'an index is an https:// address, a git repository (github:owner/repository), an absolute path (~/…), npm, or an npm scope (@acme)',
+      'an index is an https:// address, a git repository (github:owner/repository), an absolute path (~/…), npm, ' +
+        'or an npm scope (@acme)',
     )
   const found = statSync(path, { throwIfNoEntry: false })
-  if (!found) throw new UserError('it does not exist')
-  const file = found.isDirectory() ? listIn(path) : path
-  // A list in a folder of its own speaks of the folder that holds it.
+  if (!found) throw new UserError('the path does not exist')
+  const file = found.isDirectory() ? findListFile(path) : path
+  // The paths of a list in such a subfolder start at its parent.
   const root = dirname(file).replace(/\/(?:\.claude-plugin|\.agents\/plugins)$/, '')
-  return entriesOf(index, readBytes(file, { limit: mostBytes }).toString('utf8'), { kind: 'folder', root })
+  return parseEntries(index, readBytes(file, { limit: MAX_BYTES }).toString('utf8'), { kind: 'folder', root })
 }
 
-async function fetchedList(index: string, { kernel, io }: { kernel: Kernel; io: Io }): Promise<IndexContents> {
+async function fetchList(index: string, { kernel, io }: { kernel: Kernel; io: Io }): Promise<IndexContents> {
   const into = createTempFolder('index')
   try {
     const { root, source } = await fetchSource(index, { kernel, io, into })
-    if (source.type !== 'git') throw new UserError('an index that is fetched is a list, or a git repository with one')
-    return entriesOf(index, readBytes(listIn(root), { limit: mostBytes }).toString('utf8'), {
+    if (source.type !== 'git')
+      throw new UserError('the source is no git repository; an index is a git repository or the URL of a list')
+    return parseEntries(index, readBytes(findListFile(root), { limit: MAX_BYTES }).toString('utf8'), {
       kind: 'git',
       address: index,
     })
@@ -144,29 +146,30 @@ async function fetchedList(index: string, { kernel, io }: { kernel: Kernel; io: 
   }
 }
 
-function listIn(folder: string): string {
-  const file = lists
-    .map((name) => join(folder, name))
-    .find((path) => existsSync(path) && inside(realpathSync(folder), realpathSync(path)))
-  if (file === undefined) throw new UserError(`it holds no list of plugins: ${lists.join(', ')}`)
+function findListFile(folder: string): string {
+  const file = LIST_FILES.map((name) => join(folder, name)).find(
+    (path) => existsSync(path) && isInside(realpathSync(folder), realpathSync(path)),
+  )
+  if (file === undefined)
+    throw new UserError(`the index contains no list of plugins: expected ${LIST_FILES.join(', ')}`)
   return file
 }
 
-/** Whoever can change an index on its way can change the hashes in it. */
-function webAddress(index: string): URL {
+/** Parses the URL of an index. Requires https: an attacker who can change an index in transit can change its hashes. */
+function parseIndexUrl(index: string): URL {
   const url = new URL(index)
   if (url.protocol !== 'https:' && !['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname))
-    throw new UserError('an index of the web is read over https only')
+    throw new UserError('an index on the web needs https')
   return url
 }
 
-/** Claude's marketplace.json, Codex's, and plain lists: `plugins` is a list of entries, or a map by their names. */
-function entriesOf(index: string, text: string, base: Base): IndexContents {
+/** Parses marketplace.json of Claude and Codex and plain lists: `plugins` is a list of entries or a map by name. */
+function parseEntries(index: string, text: string, base: Base): IndexContents {
   let document: unknown
   try {
     document = JSON.parse(text.replace(/^\ufeff/, ''))
   } catch (error) {
-    throw new UserError(`its list is no JSON: ${(error as Error).message}`)
+    throw new UserError(`the list is no JSON: ${(error as Error).message}`)
   }
   const { plugins, metadata } = Array.isArray(document)
     ? { plugins: document, metadata: undefined }
@@ -178,29 +181,29 @@ function entriesOf(index: string, text: string, base: Base): IndexContents {
     : isObject(plugins)
       ? Object.entries(plugins).map(([name, entry]) => (isObject(entry) ? { name, ...entry } : entry))
       : undefined
-  if (!raw) throw new UserError("its list has no 'plugins': a list of { name, source }, or a map by name")
-  if (raw.length > mostEntries) throw new UserError(`its list has ${raw.length} entries, more than ${mostEntries}`)
+  if (!raw) throw new UserError("the list has no 'plugins': add a list of { name, source }, or a map by name")
+  if (raw.length > MAX_ENTRIES) throw new UserError(`the list has ${raw.length} entries, more than ${MAX_ENTRIES}`)
   const folder = isObject(metadata) && typeof metadata['pluginRoot'] === 'string' ? metadata['pluginRoot'] : ''
   const problems: IndexContents['problems'] = []
   const known = new Map<string, IndexedPlugin>()
   raw.forEach((entry, at) => {
     const name = isObject(entry) ? entry['name'] : undefined
-    if (!isObject(entry) || typeof name !== 'string' || !nameRule.test(name))
-      return void problems.push({ index, problem: `plugins[${at}] has no name that a plugin can have (${namesAre})` })
+    if (!isObject(entry) || typeof name !== 'string' || !PLUGIN_NAME.test(name))
+      return void problems.push({ index, problem: `plugins[${at}] has no valid plugin name (${NAME_RULE})` })
     if (known.has(name))
       return void problems.push({
         index,
-        problem: `plugins[${at}] has the name '${name}' once more; the first one counts`,
+        problem: `plugins[${at}] repeats the name '${name}'; the first entry counts`,
       })
-    known.set(name, { name, index, ...factsOf(entry), ...pinnedOf(entry, folder, base) })
+    known.set(name, { name, index, ...readFacts(entry), ...pinSource(entry, folder, base) })
   })
   return { offers: [...known.values()], problems }
 }
 
-const text = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value.slice(0, mostText) : undefined
+const toShortText = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value.slice(0, MAX_TEXT) : undefined
 
-function factsOf({
+function readFacts({
   description,
   version,
   author,
@@ -212,13 +215,13 @@ function factsOf({
 }: Record<string, unknown>): Pick<IndexedPlugin, 'keywords'> & Partial<IndexedPlugin> {
   const words = [keywords, tags, [category]]
     .flatMap((one) => (Array.isArray(one) ? (one as unknown[]) : []))
-    .flatMap((one) => text(one) ?? [])
+    .flatMap((one) => toShortText(one) ?? [])
   const facts = {
-    description: text(description),
-    version: text(version),
-    author: text(isObject(author) ? author['name'] : author),
-    homepage: text(homepage),
-    license: text(license),
+    description: toShortText(description),
+    version: toShortText(version),
+    author: toShortText(isObject(author) ? author['name'] : author),
+    homepage: toShortText(homepage),
+    license: toShortText(license),
   }
   return {
     ...Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)),
@@ -226,41 +229,46 @@ function factsOf({
   }
 }
 
-/** The source of an entry, and what is promised of it; an object says more than a text. */
-function pinnedOf(
+/** Returns the source of an entry with the promised commit and hash, or the reason why it is unavailable. */
+function pinSource(
   entry: Record<string, unknown>,
   folder: string,
   base: Base,
 ): Pick<IndexedPlugin, 'pinned' | 'unavailable'> {
   const source = entry['source'] ?? entry['url'] ?? entry['repository']
-  const said = isObject(source) ? source : {}
-  const one = (...keys: string[]): string | undefined =>
-    keys.map((key) => text(said[key]) ?? text(entry[key])).find((value) => value !== undefined)
-  const place = isObject(source) ? placeOf(source) : text(source)
-  const [ref, commit, integrity] = [text(said['ref']), one('sha', 'commit'), one('integrity', 'sha256')]
-  if (place === undefined) return { unavailable: 'its source is of no known kind' }
+  const fields = isObject(source) ? source : {}
+  const readField = (...keys: string[]): string | undefined =>
+    keys.map((key) => toShortText(fields[key]) ?? toShortText(entry[key])).find((value) => value !== undefined)
+  const place = isObject(source) ? toAddress(source) : toShortText(source)
+  const [ref, commit, integrity] = [
+    toShortText(fields['ref']),
+    readField('sha', 'commit'),
+    readField('integrity', 'sha256'),
+  ]
+  if (place === undefined) return { unavailable: 'its source has no known kind' }
   if (commit !== undefined && !/^[0-9a-f]{40}$/.test(commit))
-    return { unavailable: `its commit '${commit}' is no 40 hexadecimal digits` }
-  const odd = integrity !== undefined && !hashRule.test(integrity)
-  if (odd)
+    return { unavailable: `its commit '${commit}' does not have 40 hexadecimal digits` }
+  const isUnknownHash = integrity !== undefined && !HASH_PATTERN.test(integrity)
+  if (isUnknownHash)
     return {
-      unavailable: `its hash '${integrity}' is not one that is known: sha256-…, sha512-…, tree1:sha256-… or 64 hexadecimal digits`,
+      unavailable:
+        `its hash '${integrity}' is unknown; known: sha256-…, sha512-…, tree1:sha256-…, ` + '64 hexadecimal digits',
     }
-  const [kind, path] = [text(said['source']), text(said['path'])]
-  const promised = { ...definedOnly({ ref, commit, integrity }) }
-  // The folder of a repository that an object names; that of a relative source is its path.
-  const below = path !== undefined && kind !== 'local' ? { subdir: path.replace(/^\.\//, '') } : {}
-  if (!isAddress(place)) return besideIndex([folder, place].filter(Boolean).join('/'), promised, base)
-  if (text(said['registry']) !== undefined)
-    return { unavailable: 'it names a registry of its own; the one of your npm settings is asked' }
+  const [kind, path] = [toShortText(fields['source']), toShortText(fields['path'])]
+  const promised = { ...omitUndefined({ ref, commit, integrity }) }
+  // `path` of an object is a folder in the repository, except for a local source.
+  const subfolder = path !== undefined && kind !== 'local' ? { subdir: path.replace(/^\.\//, '') } : {}
+  if (!isAddress(place)) return pinRelativeSource([folder, place].filter(Boolean).join('/'), promised, base)
+  if (toShortText(fields['registry']) !== undefined)
+    return { unavailable: 'it names a registry of its own, but only the registry of your npm settings is used' }
   if (base.kind !== 'folder' && /^(?:git\+)?file:/.test(place))
-    return { unavailable: 'it names a file of this machine, which an index from elsewhere may not' }
-  if (/^https?:/.test(place) && archives.test(new URL(place).pathname) && integrity === undefined)
-    return { unavailable: 'it is an archive of the web, and the index gives no hash for it' }
-  return { pinned: { address: place, ...below, ...promised } }
+    return { unavailable: 'it names a file of this machine, which only a local index may do' }
+  if (/^https?:/.test(place) && ARCHIVE_NAME.test(new URL(place).pathname) && integrity === undefined)
+    return { unavailable: 'it is an archive on the web, and the index gives no hash for it' }
+  return { pinned: { address: place, ...subfolder, ...promised } }
 }
 
-function placeOf(source: Record<string, unknown>): string | undefined {
+function toAddress(source: Record<string, unknown>): string | undefined {
   const { source: kind, repo, url, package: spec, version, path } = source
   if (typeof repo === 'string') return `github:${repo}`
   if (typeof spec === 'string') return `npm:${spec}${typeof version === 'string' ? `@${version}` : ''}`
@@ -268,32 +276,35 @@ function placeOf(source: Record<string, unknown>): string | undefined {
   return kind === 'local' && typeof path === 'string' ? path : undefined
 }
 
-/** A source that lies where the index does. */
-function besideIndex(
+/** Resolves a source relative to its index. */
+function pinRelativeSource(
   path: string,
-  promised: Omit<Pinned, 'address'>,
+  promised: Omit<PinnedSource, 'address'>,
   base: Base,
 ): Pick<IndexedPlugin, 'pinned' | 'unavailable'> {
-  const leads = { unavailable: `its source '${path}' leads out of the index` }
+  const outside = { unavailable: `its source '${path}' leads out of the index` }
   const parts = path.split('/').filter((part) => part !== '' && part !== '.')
-  if (isAbsolute(path) || /[\\\0]|^[A-Za-z]:/.test(path) || parts.includes('..')) return leads
+  if (isAbsolute(path) || /[\\\0]|^[A-Za-z]:/.test(path) || parts.includes('..')) return outside
   if (base.kind === 'git') {
     const [address, ref] = base.address.split('#') as [string, string?]
     return {
-      pinned: { address, ...definedOnly({ ref }), ...(parts.length > 0 && { subdir: parts.join('/') }), ...promised },
+      pinned: { address, ...omitUndefined({ ref }), ...(parts.length > 0 && { subdir: parts.join('/') }), ...promised },
     }
   }
   if (base.kind === 'folder') {
     const target = join(base.root, ...parts)
     if (!existsSync(target)) return { unavailable: `its source '${path}' does not exist` }
-    return inside(realpathSync(base.root), realpathSync(target)) ? { pinned: { address: target, ...promised } } : leads
+    return isInside(realpathSync(base.root), realpathSync(target))
+      ? { pinned: { address: target, ...promised } }
+      : outside
   }
-  if (!archives.test(path))
+  if (!ARCHIVE_NAME.test(path))
     return {
       unavailable:
-        'its source is a folder beside the index, and only the index is on the web; use the git repository of the index',
+        'its source is a folder next to the index, which cannot be fetched from the web; use the git repository ' +
+        'of the index',
     }
   return promised.integrity === undefined
-    ? { unavailable: 'it is an archive of the web, and the index gives no hash for it' }
+    ? { unavailable: 'it is an archive on the web, and the index gives no hash for it' }
     : { pinned: { address: new URL(parts.join('/'), base.url).href, ...promised } }
 }

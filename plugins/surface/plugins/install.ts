@@ -10,41 +10,41 @@ import {
   symlinkSync,
 } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { dataFolder, inside, makeFolder } from '../../../core/system/index.js'
+import { resolveDataFolder, isInside, makeFolder } from '../../../core/system/index.js'
 import { VtError, type Io, type Kernel } from '../../../core/index.js'
 import { inspect, type Inspection } from '../../../core/manifests/index.js'
 import {
-  noteConsents,
+  auditConsents,
   readInstalled,
   readTree,
   requireCovered,
-  treeDigest,
+  readTreeDigest,
   writeInstalled,
   type Installed,
   type PluginSource,
 } from '../../../core/trust/index.js'
 import { lock } from '../../../core/workspace/index.js'
 import { parseEventName } from '../../lib/hooks/index.js'
-import { auditLog } from '../../lib/state/index.js'
+import { resolveAuditLog } from '../../lib/state/index.js'
 import { confirm, isInteractive, toOneLine } from '../../lib/terminal/index.js'
-import { askToAllow, forget } from './allow.js'
-import { dependencies } from './packages.js'
+import { askToAllow, forgetAllowRules } from './allow_rules.js'
+import { installDependencies } from './npm.js'
 import { executesHash } from './permissions.js'
-import { pluginNameOf, nameRule, claimsOf, turn, isOlder } from './identity.js'
-import { fetchOffer, isIndexName, offerNamed } from './indexes.js'
-import { provenanceOf } from './npm_registry.js'
+import { choosePluginName, PLUGIN_NAME, readPackageFacts, describeReplacement, isOlder } from './identity.js'
+import { fetchOffer, isIndexName, findOffer } from './indexes.js'
+import { readProvenance } from './npm_registry.js'
 import { UserError } from './user_error.js'
-import { consentText, differenceText, located, provenanceLine } from './show.js'
-import { fetchAgain, fetchSource, type Fetched } from './source.js'
+import { renderConsent, renderDifference, formatDiagnostic, renderProvenance } from './show.js'
+import { fetchAgain, fetchSource, type FetchedSource } from './source.js'
 
-export interface Installing {
+export interface InstallOptions {
   kernel: Kernel
   io: Io
-  /** Into the workspace instead of the user's own folder. */
+  /** Use the folder of the workspace instead of the user's. */
   here?: boolean
   yes?: boolean
 }
-export interface AddOptions extends Installing {
+export interface AddOptions extends InstallOptions {
   name?: string
   ref?: string
   sha256?: string
@@ -53,56 +53,58 @@ export interface AddOptions extends Installing {
   deps?: boolean
 }
 
-/** Where the plugins of a layer and their lock lie. */
-export function pluginsFolder({ kernel, here = false }: Pick<Installing, 'kernel' | 'here'>): string {
+/** Returns the folder of a layer that holds its plugins and their lock. */
+export function resolvePluginsFolder({ kernel, here = false }: Pick<InstallOptions, 'kernel' | 'here'>): string {
   return here ? join(kernel.workspace, '.vtcode') : kernel.inspection.home
 }
 
-/** Installs a plugin and answers with its name. Throws Refusal; what was there before is there still. */
+/** Installs a plugin and returns its name. Throws UserError and changes nothing on failure. */
 export async function addPlugin(address: string, options: AddOptions): Promise<string> {
   const { io, link = false, inPlace = false } = options
-  return changing(options, async (folder, staging) => {
+  return changePlugins(options, async (folder, staging) => {
     const plugins = join(folder, 'plugins')
     const before = readInstalled(folder)
     if (inPlace) {
       const root = resolve(address)
-      const places = [plugins, join(io.env['HOME'] ?? '', '.agents', 'plugins')].filter((place) => existsSync(place))
-      if (!existsSync(root) || !places.some((place) => realpathSync(place) === realpathSync(dirname(root))))
-        throw new UserError(`--in-place is for what is in ${plugins} already`)
-      const inspection = await usable(root, basename(root), options)
-      await agree(inspection, options)
-      record(
+      const pluginRoots = [plugins, join(io.env['HOME'] ?? '', '.agents', 'plugins')].filter((pluginRoot) =>
+        existsSync(pluginRoot),
+      )
+      if (!existsSync(root) || !pluginRoots.some((place) => realpathSync(place) === realpathSync(dirname(root))))
+        throw new UserError(`'${address}' is not in ${plugins}, which --in-place needs`)
+      const inspection = await inspectUsable(root, basename(root), options)
+      await askConsent(inspection, options)
+      recordInstalled(
         folder,
         before,
         {
           ...before,
-          [basename(root)]: entryOf(inspection, before[basename(root)]?.source ?? { type: 'path', path: root }),
+          [basename(root)]: createEntry(inspection, before[basename(root)]?.source ?? { type: 'path', path: root }),
         },
         options,
       )
       return basename(root)
     }
-    const fetched = link ? linkedTo(address) : await brought(address, staging, options)
-    const name = pluginNameOf(fetched, options.name, io)
+    const fetched = link ? linkFolder(address) : await fetchPlugin(address, staging, options)
+    const name = choosePluginName(fetched, options.name, io)
     const target = join(plugins, name)
     const old = before[name]
     if (lstatSync(target, { throwIfNoEntry: false })) {
       if (link || !old || old.source.type === 'link')
-        throw new UserError(`the plugin ${name} exists already; remove it first, or take another name with --name`)
-      if (sameAs(fetched.root, old) && stands(target, old))
-        throw new UserError(`${name} is installed already, as it is there`)
-      await askToAllow(await replace({ name, old, fetched, asks: 'always' }, folder, before, options), options)
+        throw new UserError(`the plugin ${name} exists already; remove it first, or choose another name with --name`)
+      if (isSamePlugin(fetched.root, old) && isUnchanged(target, old))
+        throw new UserError(`this version of ${name} is installed already`)
+      await askToAllow(await replacePlugin({ name, old, fetched, asks: 'always' }, folder, before, options), options)
       return name
     }
-    const inspection = await usable(fetched.root, name, options)
-    if (options.deps) await dependencies(fetched.root, options, { check: true })
-    await agree(inspection, options)
-    if (options.deps) await dependencies(fetched.root, options)
-    const entry = entryOf(inspection, fetched.source, options.deps)
+    const inspection = await inspectUsable(fetched.root, name, options)
+    if (options.deps) await installDependencies(fetched.root, options, { check: true })
+    await askConsent(inspection, options)
+    if (options.deps) await installDependencies(fetched.root, options)
+    const entry = createEntry(inspection, fetched.source, options.deps)
     if (link) symlinkSync(fetched.root, target)
     else renameSync(fetched.root, target)
     try {
-      record(folder, before, { ...before, [name]: entry }, options)
+      recordInstalled(folder, before, { ...before, [name]: entry }, options)
     } catch (error) {
       rmSync(target, { recursive: true, force: true })
       throw error
@@ -112,153 +114,165 @@ export async function addPlugin(address: string, options: AddOptions): Promise<s
   })
 }
 
-/** A source, or a plugin of an index by its name; what npm brings is shown with what its registry attests. */
-async function brought(address: string, into: string, { kernel, io, ref, sha256, name }: AddOptions): Promise<Fetched> {
+/** Fetches a source or a plugin of an index. Prints the source and, for npm, the attestation of the registry. */
+async function fetchPlugin(
+  address: string,
+  into: string,
+  { kernel, io, ref, sha256, name }: AddOptions,
+): Promise<FetchedSource> {
   const fetching = { kernel, io, into, ref, sha256, name }
-  const offer = isIndexName(address) ? await offerNamed(address, fetching) : undefined
+  const offer = isIndexName(address) ? await findOffer(address, fetching) : undefined
   const fetched = offer ? await fetchOffer(offer, fetching) : await fetchSource(address, fetching)
-  const provenance = await provenanceOf(fetched.source, fetching)
+  const provenance = await readProvenance(fetched.source, fetching)
   if (typeof provenance === 'object' && !provenance.same_bytes)
     throw new UserError(
-      `the attestation of its registry is one of another archive than ${fetched.source.integrity ?? 'this one'}`,
+      `the attestation of its registry is for another archive than ${fetched.source.integrity ?? 'this one'}`,
     )
   const named =
     offer || fetched.source.integrity !== undefined
       ? [`source  ${toOneLine(Object.values(fetched.source).join(' '))}`]
       : []
-  const facts = [...(offer ? [`index   ${toOneLine(offer.index)}`] : []), ...named, ...provenanceLine(provenance)]
+  const facts = [...(offer ? [`index   ${toOneLine(offer.index)}`] : []), ...named, ...renderProvenance(provenance)]
   io.stderr.write(facts.map((line) => `${line}\n`).join(''))
   return fetched
 }
 
-/** Fetches a plugin once more; true when it is another one now. Throws Refusal; what was there before is there still. */
-export async function update(name: string, options: Installing): Promise<boolean> {
+/** Fetches a plugin again. Returns whether it changed. Throws UserError and changes nothing on failure. */
+export async function updatePlugin(name: string, options: InstallOptions): Promise<boolean> {
   const { kernel, io } = options
-  return changing(options, async (folder, staging) => {
+  return changePlugins(options, async (folder, staging) => {
     const before = readInstalled(folder)
     const old = before[name]
     const target = join(folder, 'plugins', name)
     if (!old) throw new UserError(`${name} was not installed by \`vtcode plugins add\``)
     if (old.source.type === 'link' || (old.source.path !== undefined && old.source.path === target)) return false
     const fetched = await fetchAgain(old.source, { kernel, io, into: staging })
-    if (sameAs(fetched.root, old) && stands(target, old)) return false
-    await replace({ name, old, fetched, asks: 'when it may do more' }, folder, before, options)
+    if (isSamePlugin(fetched.root, old) && isUnchanged(target, old)) return false
+    await replacePlugin({ name, old, fetched, asks: 'when it may do more' }, folder, before, options)
     return true
   })
 }
 
-interface Replacing {
+interface Replacement {
   name: string
   old: Installed
-  fetched: Fetched
+  fetched: FetchedSource
   asks: 'always' | 'when it may do more'
 }
 
-/** Puts another version in the place of the one that is there, which stays until the new one is whole. */
-async function replace(
-  { name, old, fetched, asks }: Replacing,
+/** Replaces the installed version, which stays until the new one is complete. */
+async function replacePlugin(
+  { name, old, fetched, asks }: Replacement,
   folder: string,
   before: Readonly<Record<string, Installed>>,
   options: AddOptions,
-): Promise<Shown> {
+): Promise<HashedInspection> {
   const target = join(folder, 'plugins', name)
-  const inspection = await usable(fetched.root, name, options)
+  const inspection = await inspectUsable(fetched.root, name, options)
   const deps = options.deps ?? old.deps
-  if (deps) await dependencies(fetched.root, options, { check: true })
-  // Dependencies are fetched once somebody has agreed to what names them.
+  if (deps) await installDependencies(fetched.root, options, { check: true })
+  // Dependencies are fetched after consent to the lock file that names them.
   if (
     asks === 'always' ||
-    (deps ? !sameAs(fetched.root, old) : entryOf(inspection, fetched.source).executes !== old.executes)
+    (deps ? !isSamePlugin(fetched.root, old) : createEntry(inspection, fetched.source).executes !== old.executes)
   ) {
-    const version = versionIn(inspection)
+    const version = readVersion(inspection)
     const backwards = isOlder(version, old.version)
     if (backwards && asks !== 'always')
       throw new UserError(
-        `${name} would go back from version ${old.version} to ${version}; \`vtcode plugins add\` with its source does that`,
+        `${name} would go back from version ${old.version} to ${version}; run \`vtcode plugins add\` with its ` +
+          'source to go back',
       )
-    options.io.stderr.write(turn(old, { version, source: fetched.source }, backwards))
+    options.io.stderr.write(describeReplacement(old, { version, source: fetched.source }, backwards))
     options.io.stderr.write(
-      differenceText(
-        existsSync(target) ? await inspect(target, surroundings(options), { name }) : undefined,
+      renderDifference(
+        existsSync(target) ? await inspect(target, createInspectContext(options), { name }) : undefined,
         inspection,
         old.files,
       ),
     )
-    await agree(inspection, options)
+    await askConsent(inspection, options)
   }
-  if (deps) await dependencies(fetched.root, options)
-  const entry = entryOf(inspection, fetched.source, deps)
-  // Until the lock knows of the new one the former is kept by a name that the next change finds, should this one be killed.
-  if (existsSync(target)) renameSync(target, join(dirname(target), `${former}${name}`))
+  if (deps) await installDependencies(fetched.root, options)
+  const entry = createEntry(inspection, fetched.source, deps)
+  // The former version keeps a known name until the lock holds the new one, so that the next change can recover from
+  // a kill.
+  if (existsSync(target)) renameSync(target, join(dirname(target), `${FORMER_PREFIX}${name}`))
   try {
     renameSync(fetched.root, target)
-    record(folder, before, { ...before, [name]: entry }, options)
+    recordInstalled(folder, before, { ...before, [name]: entry }, options)
   } finally {
-    settle(folder)
+    finishUpdates(folder)
   }
   return inspection
 }
 
-/** Takes a plugin away. Throws Refusal while another one requires it. */
-export async function remove(name: string, options: Installing & { data?: boolean }): Promise<void> {
+/** Removes a plugin. Throws UserError while another plugin requires it. */
+export async function removePlugin(name: string, options: InstallOptions & { data?: boolean }): Promise<void> {
   const { kernel, io, here = false } = options
-  return changing(options, async (folder) => {
+  return changePlugins(options, async (folder) => {
     const before = readInstalled(folder)
     const target = join(folder, 'plugins', name)
-    if (!nameRule.test(name) || (!before[name] && !lstatSync(target, { throwIfNoEntry: false }))) {
+    if (!PLUGIN_NAME.test(name) || (!before[name] && !lstatSync(target, { throwIfNoEntry: false }))) {
       throw new UserError(
-        `plugin not found: ${name} in ${join(folder, 'plugins')}; \`vtcode plugins list\` shows those that are there`,
+        `plugin not found: ${name} in ${join(folder, 'plugins')}; \`vtcode plugins list\` lists the plugins`,
       )
     }
     for (const other of kernel.inspection.plugins()) {
       if (other.name === name) continue
-      const { contributions } = await inspect(other.root, surroundings(options), { name: other.name })
-      const needing = contributions.find(({ manifest }) =>
+      const { contributions } = await inspect(other.root, createInspectContext(options), { name: other.name })
+      const dependent = contributions.find(({ manifest }) =>
         ((manifest['requires'] as { plugins?: string[] } | undefined)?.plugins ?? []).includes(name),
       )
-      if (needing) throw new UserError(`${needing.id} requires it; remove ${other.name} first`)
+      if (dependent) throw new UserError(`${dependent.id} requires it; remove ${other.name} first`)
     }
     if (
       !options.yes &&
       isInteractive(io) &&
-      !(await confirm(io, `Remove ${name}${options.data ? ' and what it has kept' : ''}?`))
+      !(await confirm(io, `Remove ${name}${options.data ? ' and its data' : ''}?`))
     )
       throw new UserError('you did not agree')
     const { [name]: _, ...others } = before
-    if (existsSync(target)) forget(await inspect(target, surroundings(options), { name }), options)
-    // The entry goes last: without its files it lets nothing run.
+    if (existsSync(target)) forgetAllowRules(await inspect(target, createInspectContext(options), { name }), options)
+    // The entry goes last; without files it allows no code to run.
     rmSync(target, { recursive: true, force: true })
-    record(folder, before, others, options)
+    recordInstalled(folder, before, others, options)
     if (!options.data) return
-    rmSync(dataFolder({ plugin: name, layer: here ? 'workspace' : 'user' }, kernel.inspection.home, kernel.workspace), {
-      recursive: true,
-      force: true,
-    })
+    rmSync(
+      resolveDataFolder({ plugin: name, layer: here ? 'workspace' : 'user' }, kernel.inspection.home, kernel.workspace),
+      {
+        recursive: true,
+        force: true,
+      },
+    )
   })
 }
 
-/** As long as another one may take to fetch a plugin with its dependencies. */
-const patienceMs = 300_000
+/** Long enough for another process to fetch a plugin with its dependencies. */
+const LOCK_TIMEOUT_MS = 300_000
 
-/** One change at a time; what an interrupted one left behind is cleared away. */
-async function changing<T>(options: Installing, work: (folder: string, staging: string) => Promise<T>): Promise<T> {
+/** Runs one change at a time, after removing the remains of an interrupted change. */
+async function changePlugins<T>(
+  options: InstallOptions,
+  work: (folder: string, staging: string) => Promise<T>,
+): Promise<T> {
   const { io } = options
   if (io.env['VTCODE'] === '1')
-    throw new UserError('plugins are not changed from a program that vtcode started; use a terminal of your own')
-  const folder = pluginsFolder(options)
+    throw new UserError('a program that vtcode started cannot change plugins; use a terminal of your own')
+  const folder = resolvePluginsFolder(options)
   const plugins = join(folder, 'plugins')
   if (options.here && lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink())
-    throw new UserError(`${folder} is a link`)
+    throw new UserError(`${folder} is a link, which --here does not follow`)
   makeFolder(plugins, options.here ? 0o755 : 0o700)
-  if (options.here && !inside(options.kernel.workspace, realpathSync(plugins)))
+  if (options.here && !isInside(options.kernel.workspace, realpathSync(plugins)))
     throw new UserError(`${plugins} leads out of the workspace`)
-  await using _ = await lock([`plugins of ${realpathSync(folder)}`], folder, io.signal, patienceMs)
+  await using _ = await lock([`plugins of ${realpathSync(folder)}`], folder, io.signal, LOCK_TIMEOUT_MS)
   for (const name of readdirSync(plugins))
     if (name.startsWith('.adding-')) rmSync(join(plugins, name), { recursive: true, force: true })
-  // A sibling of where it will be: moving it there is one step.
+  // The staging folder is a sibling of the target, so that one rename moves the plugin.
   const staging = mkdtempSync(join(plugins, '.adding-'))
   try {
-    settle(folder)
+    finishUpdates(folder)
     return await work(folder, staging)
   } catch (error) {
     if (error instanceof VtError) throw new UserError(error.message.replace(/\.$/, ''))
@@ -268,15 +282,15 @@ async function changing<T>(options: Installing, work: (folder: string, staging: 
   }
 }
 
-/** Writes the lock, and before it the account of consents where the settings name one. */
-function record(
+/** Writes the audit log of consents, where the settings name one, and then the lock. */
+function recordInstalled(
   folder: string,
   before: Readonly<Record<string, Installed>>,
   after: Readonly<Record<string, Installed>>,
-  { kernel, io, here }: Installing,
+  { kernel, io, here }: InstallOptions,
 ): void {
   const at = new Date().toISOString()
-  const grants = (all: Readonly<Record<string, Installed>>, other: Readonly<Record<string, Installed>>) => {
+  const toGrants = (all: Readonly<Record<string, Installed>>, other: Readonly<Record<string, Installed>>) => {
     const changed = Object.entries(all).filter(([name, entry]) => entry !== other[name])
     return Object.fromEntries(
       changed.map(([name, { tree, executes }]) => [
@@ -287,69 +301,75 @@ function record(
   }
   const place = {
     home: kernel.inspection.home,
-    audit: auditLog(kernel.settings, io.env),
+    audit: resolveAuditLog(kernel.settings, io.env),
     workspace: here ? kernel.workspace : folder,
   }
-  noteConsents(place, grants(before, after), grants(after, before))
+  auditConsents(place, toGrants(before, after), toGrants(after, before))
   writeInstalled(folder, after)
 }
 
-/** Is what was fetched what the lock says, dependencies aside where they are fetched by themselves? */
-function sameAs(root: string, { tree, files, deps = false }: Installed): boolean {
-  if (!deps) return treeDigest(root) === tree
-  const own = (all: Record<string, string>) =>
+/** Checks whether a fetched plugin equals the installed one; ignores dependencies that are installed separately. */
+function isSamePlugin(root: string, { tree, files, deps = false }: Installed): boolean {
+  if (!deps) return readTreeDigest(root) === tree
+  const hashOwnFiles = (all: Record<string, string>) =>
     JSON.stringify(
       Object.entries(all)
         .filter(([path]) => !path.startsWith('node_modules/'))
         .sort(([a], [b]) => (a < b ? -1 : 1)),
     )
-  return own(readTree(root).files) === own(files)
+  return hashOwnFiles(readTree(root).files) === hashOwnFiles(files)
 }
 
-/** Does a folder hold exactly what the lock says? One that cannot be hashed does not. */
-function stands(root: string, entry: Installed | undefined): boolean {
+/** Checks whether a folder matches the lock exactly; false where it cannot be hashed. */
+function isUnchanged(root: string, entry: Installed | undefined): boolean {
   try {
-    return treeDigest(root) === entry?.tree
+    return readTreeDigest(root) === entry?.tree
   } catch {
     return false
   }
 }
 
-const former = '.former-'
+const FORMER_PREFIX = '.former-'
 
-/** Ends an update that stopped anywhere: what the lock knows stays, be it the new plugin or the former one. What it does not know was put aside by no update. */
-function settle(folder: string): void {
+/** Completes an interrupted update: keeps the version that the lock names, the new or the former one. */
+function finishUpdates(folder: string): void {
   const plugins = join(folder, 'plugins')
   const installed = readInstalled(folder)
   for (const name of Object.keys(installed).filter((known) =>
-    lstatSync(join(plugins, `${former}${known}`), { throwIfNoEntry: false }),
+    lstatSync(join(plugins, `${FORMER_PREFIX}${known}`), { throwIfNoEntry: false }),
   )) {
-    const [kept, target] = [join(plugins, `${former}${name}`), join(plugins, name)]
-    const current = stands(target, installed[name])
+    const [kept, target] = [join(plugins, `${FORMER_PREFIX}${name}`), join(plugins, name)]
+    const current = isUnchanged(target, installed[name])
     rmSync(current ? kept : target, { recursive: true, force: true })
     if (!current) renameSync(kept, target)
   }
 }
 
-/** In what surroundings a plugin is looked at: what others have brought may serve it. */
-export const surroundings = ({ kernel, io }: Pick<Installing, 'kernel' | 'io'>) => {
+/** Returns the context to inspect a plugin in, including the adapters of other plugins. */
+export const createInspectContext = ({ kernel, io }: Pick<InstallOptions, 'kernel' | 'io'>) => {
   const adapters = kernel.inspection
     .contributions()
     .flatMap(({ layer, key }) => (layer === 'builtin' || key === undefined ? [] : [key]))
   return { workspace: kernel.workspace, home: kernel.inspection.home, env: io.env, adapters }
 }
 
-/** What lies in a folder, with the digest of all of it from before it was looked at. */
-type Shown = Inspection & { tree: string }
-const changed = ({ name }: Shown): UserError => new UserError(`${name} was changed while you were asked`)
+/** An inspected folder with its digest from before the inspection. */
+type HashedInspection = Inspection & { tree: string }
+const createChangedError = ({ name }: HashedInspection): UserError =>
+  new UserError(`${name} was changed while you were asked`)
 
 /**
- * What lies in a folder, when something of it can be used. What cannot is left out and shown with its file before anybody agrees; only
- * what we ourselves define, a manifest or a requirement, has to be whole. Throws Refusal.
+ * Inspects a folder. Throws UserError where no part is usable, or a manifest or a requirement is invalid. Other
+ * invalid parts are
+ * skipped and shown with their file before consent.
  */
-async function usable(root: string, name: string, options: Installing & Pick<AddOptions, 'link'>): Promise<Shown> {
+async function inspectUsable(
+  root: string,
+  name: string,
+  options: InstallOptions & Pick<AddOptions, 'link'>,
+): Promise<HashedInspection> {
   const tree = readTree(root)
-  const inspection = await inspect(root, surroundings(options), { name })
+  const inspection = await inspect(root, createInspectContext(options), { name })
   const { format, contributions, invalid, skills, instructions, agents, diagnostics } = inspection
   const broken = invalid.filter(({ state }) => state === 'invalid')
   const others = diagnostics.filter(
@@ -358,12 +378,14 @@ async function usable(root: string, name: string, options: Installing & Pick<Add
   )
   const wrong = [
     ...broken.map(({ file, reason }) => `${relative(root, file)}: ${reason ?? 'invalid'}`),
-    ...others.map((one) => located(one, root)),
+    ...others.map((one) => formatDiagnostic(one, root)),
   ]
-  if (wrong.length > 0) throw new UserError(`it cannot be used: ${[...new Set(wrong)].join(' ')}`.replace(/\.$/, ''))
+  if (wrong.length > 0)
+    throw new UserError(`the plugin is invalid: ${[...new Set(wrong)].join(' ')}`.replace(/\.$/, ''))
   if (contributions.length > 0 && format === 'manifests') {
     throw new UserError(
-      'it holds manifests and is no plugin: call its manifest vtcode.yaml, or put them into a folder vtcode; or name the folder in `manifests` of your settings',
+      'the folder contains manifests but is no plugin: name its manifest vtcode.yaml, or move them into a folder ' +
+        'vtcode; or name the folder in `manifests` of your settings',
     )
   }
   if (!options.link)
@@ -373,35 +395,35 @@ async function usable(root: string, name: string, options: Installing & Pick<Add
   const [first] = [...diagnostics].sort((a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'))
   throw new UserError(
     first
-      ? `nothing of it can be used: ${located(first, root)}`.replace(/\.$/, '')
-      : 'it holds no manifest, no package of a known format and no skill',
+      ? `nothing of it can be used: ${formatDiagnostic(first, root)}`.replace(/\.$/, '')
+      : 'the folder contains no manifest, no package of a known format and no skill',
   )
 }
 
-async function agree(shown: Shown, { io, yes = false }: Installing): Promise<void> {
-  io.stderr.write(consentText(shown, io))
-  if (!yes && !isInteractive(io)) throw new UserError('there is no terminal to ask at; --yes agrees')
-  if (!yes && !(await confirm(io, `May ${shown.name} do this with your rights?`)))
+async function askConsent(inspection: HashedInspection, { io, yes = false }: InstallOptions): Promise<void> {
+  io.stderr.write(renderConsent(inspection, io))
+  if (!yes && !isInteractive(io)) throw new UserError('there is no terminal to ask at; agree with --yes')
+  if (!yes && !(await confirm(io, `May ${inspection.name} do this with your rights?`)))
     throw new UserError('you did not agree')
-  if (treeDigest(shown.root) !== shown.tree) throw changed(shown)
+  if (readTreeDigest(inspection.root) !== inspection.tree) throw createChangedError(inspection)
 }
 
-function linkedTo(address: string): Fetched {
+function linkFolder(address: string): FetchedSource {
   if (!statSync(resolve(address), { throwIfNoEntry: false })?.isDirectory())
     throw new UserError(`'${address}' is no folder, which --link needs`)
   const root = realpathSync(resolve(address))
   return { root, source: { type: 'link', path: root }, name: basename(root) }
 }
 
-const versionIn = ({ root, contributions }: Inspection): string | undefined =>
-  claimsOf(root).version ?? contributions[0]?.manifest.version
+const readVersion = ({ root, contributions }: Inspection): string | undefined =>
+  readPackageFacts(root).version ?? contributions[0]?.manifest.version
 
-/** The entry of the lock; a link stands for whatever is there. */
-function entryOf(shown: Shown, source: PluginSource, deps = false): Installed {
-  const { root, format, contributions } = shown
-  const version = versionIn(shown)
+/** Creates the entry of the lock. A linked plugin has no hashes: its files may change. */
+function createEntry(inspection: HashedInspection, source: PluginSource, deps = false): Installed {
+  const { root, format, contributions } = inspection
+  const version = readVersion(inspection)
   const { digest, files } = readTree(root)
-  if (!deps && digest !== shown.tree) throw changed(shown)
+  if (!deps && digest !== inspection.tree) throw createChangedError(inspection)
   const judges = contributions.some(({ kind }) => kind === 'policy')
   const guards = contributions.some(({ manifest }) =>
     Object.keys(manifest.hooks ?? {}).some((event) =>
@@ -414,7 +436,7 @@ function entryOf(shown: Shown, source: PluginSource, deps = false): Installed {
     ...(version !== undefined && { version }),
     source,
     ...sealed,
-    executes: executesHash(shown),
+    executes: executesHash(inspection),
     ...(deps && { deps }),
     ...(judges && { judges }),
     ...(guards && { guards }),

@@ -1,27 +1,31 @@
-import { definedOnly, isObject } from '../../../core/shapes/index.js'
+import { omitUndefined, isObject } from '../../../core/shapes/index.js'
 import type { PluginSource } from '../../../core/trust/index.js'
-import type { IndexedPlugin } from './offer.js'
-import { npm } from './packages.js'
-import { webText } from './source.js'
-import type { Starting } from './started.js'
+import type { IndexedPlugin } from './indexed_plugin.js'
+import { runNpm } from './npm.js'
+import { downloadText } from './source.js'
+import type { ProgramContext } from './capture_output.js'
 import { UserError } from './user_error.js'
 
-const keyword = 'vtcode-plugin'
-const mostFound = 100
-const mostAttested = 4 * 1_048_576
+const PLUGIN_KEYWORD = 'vtcode-plugin'
+const MAX_FOUND = 100
+const MAX_ATTESTATION_BYTES = 4 * 1_048_576
 
-/** Plugins of an npm registry by their keyword; of an index `@scope` those of the scope. */
-export async function npmOffers(index: string, words: readonly string[], starting: Starting): Promise<IndexedPlugin[]> {
+/** Searches an npm registry for plugins by their keyword; an index `@scope` limits the search to the scope. */
+export async function searchNpm(
+  index: string,
+  words: readonly string[],
+  starting: ProgramContext,
+): Promise<IndexedPlugin[]> {
   const scope = index.replace(/^npm:?/, '')
-  const ours = words.map((word) => word.replace(/[^\w@/.-]+/g, ' ').trim()).filter(Boolean)
-  const query = [`keywords:${keyword}`, ...(scope === '' ? [] : [`scope:${scope.slice(1)}`]), ...ours].join(' ')
-  const printed = await npm(
-    ['search', query, '--json', `--searchlimit=${mostFound}`, ...(await registryOf(scope, starting))],
+  const terms = words.map((word) => word.replace(/[^\w@/.-]+/g, ' ').trim()).filter(Boolean)
+  const query = [`keywords:${PLUGIN_KEYWORD}`, ...(scope === '' ? [] : [`scope:${scope.slice(1)}`]), ...terms].join(' ')
+  const printed = await runNpm(
+    ['search', query, '--json', `--searchlimit=${MAX_FOUND}`, ...(await resolveRegistryFlags(scope, starting))],
     starting,
     (_, text) => text,
   )
-  const found = parsed(printed)
-  if (!Array.isArray(found)) throw new UserError('npm does not say what it found')
+  const found = parseJson(printed)
+  if (!Array.isArray(found)) throw new UserError('npm search printed no valid JSON')
   return (found as unknown[]).filter(isObject).flatMap((one) => {
     const { name, version, description, keywords, license, publisher, links } = one
     if (
@@ -30,7 +34,11 @@ export async function npmOffers(index: string, words: readonly string[], startin
       !/^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*$/.test(name)
     )
       return []
-    if (!Array.isArray(keywords) || !keywords.includes(keyword) || (scope !== '' && !name.startsWith(`${scope}/`)))
+    if (
+      !Array.isArray(keywords) ||
+      !keywords.includes(PLUGIN_KEYWORD) ||
+      (scope !== '' && !name.startsWith(`${scope}/`))
+    )
       return []
     const author = isObject(publisher) ? publisher['username'] : undefined
     const homepage = isObject(links) ? (links['homepage'] ?? links['npm']) : undefined
@@ -50,81 +58,87 @@ export async function npmOffers(index: string, words: readonly string[], startin
   })
 }
 
-/** A search asks the registry of no scope unless it is told. */
-async function registryOf(scope: string, starting: Starting): Promise<string[]> {
+/** Returns the npm flags for the registry of a scope, which npm search does not choose itself. */
+async function resolveRegistryFlags(scope: string, starting: ProgramContext): Promise<string[]> {
   if (scope === '') return []
-  const registry = (await npm(['config', 'get', `${scope}:registry`], starting, (_, text) => text)).trim()
+  const registry = (await runNpm(['config', 'get', `${scope}:registry`], starting, (_, text) => text)).trim()
   return /^https?:\/\//.test(registry) ? [`--registry=${registry}`] : []
 }
 
-/** The attested source and builder of a package. Foreign text. */
+/** The attested source and builder of a package. Untrusted text. */
 export interface Provenance {
   repository: string
   commit?: string
   builder?: string
-  /** Does it speak of the bytes that came? Its signature is checked by `npm audit signatures`, not here. */
+  /** True if the attestation matches the fetched bytes. Only `npm audit signatures` checks its signature. */
   same_bytes: boolean
 }
 
-/** The attestation of a package; a sentence where it cannot be read. */
-export async function provenanceOf(
+/** Reads the attestation of a package; returns a sentence where it cannot be read. */
+export async function readProvenance(
   { type, url = '', ref, integrity }: PluginSource,
-  starting: Starting,
+  starting: ProgramContext,
 ): Promise<Provenance | string | undefined> {
   if (type !== 'npm' || ref === undefined) return undefined
   try {
     const name = url.replace(/(?<=.)@.*$/, '')
-    const view = parsed(await npm(['view', `${name}@${ref}`, 'dist', '--json'], starting, (_, text) => text))
+    const view = parseJson(await runNpm(['view', `${name}@${ref}`, 'dist', '--json'], starting, (_, text) => text))
     const attested = isObject(view) && isObject(view['attestations']) ? view['attestations']['url'] : undefined
     if (typeof attested !== 'string') return undefined
-    if (!URL.canParse(attested)) return 'it has an attestation with an invalid address'
+    if (!URL.canParse(attested)) return 'its attestation has an invalid URL'
     return (
-      provenanceIn(parsed(await webText(new URL(attested), mostAttested, starting)), integrity ?? '') ??
-      'it has an attestation that says nothing of its source'
+      parseProvenance(
+        parseJson(await downloadText(new URL(attested), MAX_ATTESTATION_BYTES, starting)),
+        integrity ?? '',
+      ) ?? 'its attestation names no source'
     )
   } catch (error) {
     return `its attestation cannot be read: ${(error as Error).message}`.replace(/\.$/, '')
   }
 }
 
-/** SLSA provenance 1 and 0.2 in the statements of a Sigstore bundle, as npm publishes them. */
-function provenanceIn(document: unknown, integrity: string): Provenance | undefined {
+/** Parses SLSA provenance 1 and 0.2 from the statements of a Sigstore bundle, as npm publishes them. */
+function parseProvenance(document: unknown, integrity: string): Provenance | undefined {
   const all =
     isObject(document) && Array.isArray(document['attestations']) ? (document['attestations'] as unknown[]) : []
   for (const one of all) {
-    const payload = at(one, 'bundle', 'dsseEnvelope', 'payload')
-    if (!(textAt(one, 'predicateType') ?? '').startsWith('https://slsa.dev/provenance/') || typeof payload !== 'string')
+    const payload = readPath(one, 'bundle', 'dsseEnvelope', 'payload')
+    if (
+      !(readText(one, 'predicateType') ?? '').startsWith('https://slsa.dev/provenance/') ||
+      typeof payload !== 'string'
+    )
       continue
-    const statement = parsed(Buffer.from(payload, 'base64').toString('utf8'))
-    const built = at(statement, 'predicate', 'buildDefinition')
+    const statement = parseJson(Buffer.from(payload, 'base64').toString('utf8'))
+    const built = readPath(statement, 'predicate', 'buildDefinition')
     const repository =
-      textAt(built, 'externalParameters', 'workflow', 'repository') ??
-      textAt(statement, 'predicate', 'invocation', 'configSource', 'uri')
+      readText(built, 'externalParameters', 'workflow', 'repository') ??
+      readText(statement, 'predicate', 'invocation', 'configSource', 'uri')
     if (repository === undefined) continue
     const commit =
-      textAt(first(at(built, 'resolvedDependencies')), 'digest', 'gitCommit') ??
-      textAt(statement, 'predicate', 'invocation', 'configSource', 'digest', 'sha1')
+      readText(firstItem(readPath(built, 'resolvedDependencies')), 'digest', 'gitCommit') ??
+      readText(statement, 'predicate', 'invocation', 'configSource', 'digest', 'sha1')
     const builder =
-      textAt(statement, 'predicate', 'runDetails', 'builder', 'id') ?? textAt(statement, 'predicate', 'builder', 'id')
-    const digest = textAt(first(at(statement, 'subject')), 'digest', 'sha512') ?? ''
+      readText(statement, 'predicate', 'runDetails', 'builder', 'id') ??
+      readText(statement, 'predicate', 'builder', 'id')
+    const digest = readText(firstItem(readPath(statement, 'subject')), 'digest', 'sha512') ?? ''
     return {
       repository,
-      ...definedOnly({ commit, builder }),
+      ...omitUndefined({ commit, builder }),
       same_bytes: `sha512-${Buffer.from(digest, 'hex').toString('base64')}` === integrity,
     }
   }
   return undefined
 }
 
-const at = (value: unknown, ...keys: string[]): unknown =>
+const readPath = (value: unknown, ...keys: string[]): unknown =>
   keys.reduce<unknown>((inner, key) => (isObject(inner) ? inner[key] : undefined), value)
-const first = (value: unknown): unknown => (Array.isArray(value) ? (value as unknown[])[0] : undefined)
-const textAt = (value: unknown, ...keys: string[]): string | undefined => {
-  const found = at(value, ...keys)
+const firstItem = (value: unknown): unknown => (Array.isArray(value) ? (value as unknown[])[0] : undefined)
+const readText = (value: unknown, ...keys: string[]): string | undefined => {
+  const found = readPath(value, ...keys)
   return typeof found === 'string' ? found : undefined
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch {

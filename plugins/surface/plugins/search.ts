@@ -3,43 +3,50 @@ import type { Io, Kernel } from '../../../core/index.js'
 import { inspect } from '../../../core/manifests/index.js'
 import { createTempFolder } from '../../lib/base/index.js'
 import { formatDocument, toOneLine, createPaint, say } from '../../lib/terminal/index.js'
-import { fetchOffer, isIndexName, offerNamed, readIndexes } from './indexes.js'
-import { pluginNameOf } from './identity.js'
-import { surroundings } from './install.js'
-import { provenanceOf, type Provenance } from './npm_registry.js'
-import type { IndexedPlugin } from './offer.js'
-import { consentText, infoDocument, provenanceLine } from './show.js'
+import { fetchOffer, isIndexName, findOffer, readIndexes } from './indexes.js'
+import { choosePluginName } from './identity.js'
+import { createInspectContext } from './install.js'
+import { readProvenance, type Provenance } from './npm_registry.js'
+import type { IndexedPlugin } from './indexed_plugin.js'
+import { renderConsent, createInfoDocument, renderProvenance } from './show.js'
 import { fetchSource, isAddress } from './source.js'
 import { UserError } from './user_error.js'
 
-/** `vtcode plugins search`: what the indexes of the settings offer for these words. 0 where at least one index could be read. */
+/**
+ * Runs `vtcode plugins search`: prints the offers of the indexes for these words. Returns 0 where one index could be
+ * read.
+ */
 export async function searchPlugins(kernel: Kernel, words: string[], json: boolean, io: Io): Promise<number> {
   const { indexes } = kernel.settings.plugins
   if (indexes.length === 0) {
     say(
       io,
       'error',
-      'No index is set. Name some as plugins.indexes in ~/.vtcode/vtcode.config.yaml: `plugins: { indexes: [github:owner/repository, "@scope", npm] }`.',
+      'No index is set. Name one under plugins.indexes in ~/.vtcode/vtcode.config.yaml: ' +
+        '`plugins: { indexes: [github:owner/repository, "@scope", npm] }`.',
     )
     return 1
   }
   const { offers, problems } = await readIndexes({ kernel, io }, words)
-  const found = ranked(offers, words)
+  const found = rankOffers(offers, words)
   for (const { index, problem } of problems) say(io, 'warning', `${toOneLine(index)}: ${toOneLine(problem)}.`)
   io.stdout.write(
     json
       ? formatDocument({ plugins: found, problems })
       : found.length === 0
-        ? 'Nothing was found.\n'
-        : found.map((one) => offerText(one, io)).join(''),
+        ? 'No plugin was found.\n'
+        : found.map((one) => renderOffer(one, io)).join(''),
   )
   return offers.length === 0 && problems.length > 0 ? 1 : 0
 }
 
-/** Those that hold every word, the nearest names first. What npm found by itself is not asked again. */
-function ranked(offers: IndexedPlugin[], words: readonly string[]): IndexedPlugin[] {
+/**
+ * Returns the offers that contain every word, sorted by similarity of the name. Results of npm search stay without
+ * this check.
+ */
+function rankOffers(offers: IndexedPlugin[], words: readonly string[]): IndexedPlugin[] {
   const wanted = words.map((word) => word.toLowerCase())
-  const distance = ({ name, description = '', keywords }: IndexedPlugin): number => {
+  const computeDistance = ({ name, description = '', keywords }: IndexedPlugin): number => {
     const places = wanted.map((word) =>
       name === word
         ? 0
@@ -52,12 +59,15 @@ function ranked(offers: IndexedPlugin[], words: readonly string[]): IndexedPlugi
     return places.reduce((sum, place) => sum + place, 0)
   }
   const rows = offers
-    .map((offer) => ({ offer, far: distance(offer) }))
+    .map((offer) => ({ offer, far: computeDistance(offer) }))
     .filter(({ offer, far }) => far < Infinity || offer.pinned?.address.startsWith(`npm:${offer.name}@`) === true)
   return rows.sort((a, b) => a.far - b.far || (a.offer.name < b.offer.name ? -1 : 1)).map(({ offer }) => offer)
 }
 
-function offerText({ name, version, description, author, index, pinned, unavailable }: IndexedPlugin, io: Io): string {
+function renderOffer(
+  { name, version, description, author, index, pinned, unavailable }: IndexedPlugin,
+  io: Io,
+): string {
   const { bold, dim, yellow } = createPaint(io.stdout, io.env)
   const from = pinned
     ? [pinned.address, pinned.subdir, pinned.commit ?? pinned.ref, pinned.integrity]
@@ -65,7 +75,8 @@ function offerText({ name, version, description, author, index, pinned, unavaila
         .join('  ')
     : undefined
   return [
-    `${bold(toOneLine(name))}${version === undefined ? '' : `  ${toOneLine(version)}`}${author === undefined ? '' : `  ${dim(`by ${toOneLine(author)}`)}`}`,
+    `${bold(toOneLine(name))}${version === undefined ? '' : `  ${toOneLine(version)}`}` +
+      `${author === undefined ? '' : `  ${dim(`by ${toOneLine(author)}`)}`}`,
     ...(description === undefined ? [] : [`  ${toOneLine(description).slice(0, 300)}`]),
     from === undefined
       ? `  ${yellow('cannot be added')}: ${toOneLine(unavailable ?? 'it has no source')}`
@@ -75,17 +86,25 @@ function offerText({ name, version, description, author, index, pinned, unavaila
   ].join('\n')
 }
 
-/** `vtcode plugins show` of what is not installed: a plugin of an index, or a source. It is fetched, looked at and cleared away; undefined when it is neither. */
-export async function infoBefore(kernel: Kernel, wanted: string, json: boolean, io: Io): Promise<number | undefined> {
+/**
+ * Runs `vtcode plugins show` for an uninstalled plugin of an index or a source. Fetches, inspects and deletes it;
+ * undefined for other names.
+ */
+export async function showUninstalled(
+  kernel: Kernel,
+  wanted: string,
+  json: boolean,
+  io: Io,
+): Promise<number | undefined> {
   const into = createTempFolder('look')
   try {
-    const offer = isIndexName(wanted) ? await offerNamed(wanted, { kernel, io }) : undefined
+    const offer = isIndexName(wanted) ? await findOffer(wanted, { kernel, io }) : undefined
     if (!offer && !isAddress(wanted)) return undefined
     const fetching = { kernel, io, into }
     const fetched = offer ? await fetchOffer(offer, fetching) : await fetchSource(wanted, fetching)
-    const name = pluginNameOf(fetched, undefined, io)
-    const inspection = await inspect(fetched.root, surroundings({ kernel, io }), { name })
-    const provenance = await provenanceOf(fetched.source, fetching)
+    const name = choosePluginName(fetched, undefined, io)
+    const inspection = await inspect(fetched.root, createInspectContext({ kernel, io }), { name })
+    const provenance = await readProvenance(fetched.source, fetching)
     const add = `vtcode plugins add ${offer ? wanted : `'${wanted}'`}`
     const facts = {
       installed: false,
@@ -94,9 +113,11 @@ export async function infoBefore(kernel: Kernel, wanted: string, json: boolean, 
       ...(provenance !== undefined && { provenance }),
       add,
     }
-    const document = { ...infoDocument(inspection, undefined, new Map()), root: undefined, ...facts }
+    const document = { ...createInfoDocument(inspection, undefined, new Map()), root: undefined, ...facts }
     io.stdout.write(
-      json ? formatDocument(document) : beforeText(offer, fetched.source, provenance, consentText(inspection, io), add),
+      json
+        ? formatDocument(document)
+        : renderUninstalled(offer, fetched.source, provenance, renderConsent(inspection, io), add),
     )
     return 0
   } catch (error) {
@@ -108,11 +129,11 @@ export async function infoBefore(kernel: Kernel, wanted: string, json: boolean, 
   }
 }
 
-function beforeText(
+function renderUninstalled(
   offer: IndexedPlugin | undefined,
   source: object,
   provenance: Provenance | string | undefined,
-  what: string,
+  consent: string,
   add: string,
 ): string {
   const facts = offer
@@ -122,11 +143,11 @@ function beforeText(
       ]
     : []
   return [
-    what.trimEnd(),
+    consent.trimEnd(),
     ...facts,
     `source  ${toOneLine(Object.values(source).join(' '))}`,
-    ...provenanceLine(provenance),
-    `It is not installed; \`${toOneLine(add)}\` does that.`,
+    ...renderProvenance(provenance),
+    `Not installed. Install it with \`${toOneLine(add)}\`.`,
     '',
   ].join('\n')
 }

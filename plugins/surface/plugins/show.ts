@@ -6,100 +6,112 @@ import { readTree, type Installed, type Tree } from '../../../core/trust/index.j
 import { pluralize } from '../../lib/base/index.js'
 import { toOneLine, createPaint, printable } from '../../lib/terminal/index.js'
 import type { Provenance } from './npm_registry.js'
-import { permissionsOf, type Permission } from './permissions.js'
+import { listPermissions, type Permission } from './permissions.js'
 
-/** Everything that executes, connects, reads secrets or judges, escaped; with texts that hide something shown as they are. */
-export function consentText(inspection: Inspection, io: Io): string {
+/** Renders the permissions of a plugin for consent, escaped. Files with hidden characters are printed whole. */
+export function renderConsent(inspection: Inspection, io: Io): string {
   const { bold, dim, yellow } = createPaint(io.stderr, io.env)
   const { name, format, contributions, skills, instructions, agents, diagnostics, root } = inspection
-  const powers = permissionsOf(inspection)
+  const powers = listPermissions(inspection)
   const cleaned = contributions.filter(({ file }) =>
     diagnostics.some(({ code, files }) => code === 'VT_TEXT_CLEANED' && files.includes(file)),
   )
   return [
-    `${bold(toOneLine(name))}  ${dim(`${format}, ${pluralize(contributions.length, 'contribution')}, ${pluralize(skills.length, 'skill')}`)}`,
-    ...powers.flatMap((power) => powerLines(power)),
+    `${bold(toOneLine(name))}  ` +
+      `${dim(`${format}, ${pluralize(contributions.length, 'contribution')}, ${pluralize(skills.length, 'skill')}`)}`,
+    ...powers.flatMap((power) => renderPermission(power)),
     ...(powers.some(({ does }) => does.length > 0) ? [] : ['  runs nothing']),
-    ...textLines({ instructions: instructions.map((file) => relative(root, file)), agents }),
+    ...renderTexts({ instructions: instructions.map((file) => relative(root, file)), agents }),
     ...diagnostics.map(
       (one) =>
-        `  ${yellow(one.code === 'VT_FORMAT_INVALID' ? 'left out' : one.severity)} ${toOneLine(located(one, root))}`,
+        `  ${yellow(one.code === 'VT_FORMAT_INVALID' ? 'skipped' : one.severity)} ` +
+        `${toOneLine(formatDiagnostic(one, root))}`,
     ),
-    // What a reader is shown differs from what stands there, so the file is shown as it stands.
+    // Loading cleans such a file, so the original is shown.
     ...cleaned.flatMap(({ file }) => [
-      dim(`── ${toOneLine(relative(root, file))}, as it stands`),
+      dim(`── ${toOneLine(relative(root, file))}, original text`),
       printable(readBytes(file).toString()).trimEnd(),
     ]),
     '',
   ].join('\n')
 }
 
-/** What a package tells models without being asked, and which agents it brings. */
-const textLines = ({
+/** Renders the instructions that a package gives to models, and its agents. */
+const renderTexts = ({
   instructions,
   agents,
 }: {
   instructions: readonly string[]
   agents: readonly { name: string; description: string }[]
 }): string[] => [
-  ...instructions.map((file) => `  tells every model what stands in ${toOneLine(file)}`),
+  ...instructions.map((file) => `  gives every model the instructions in ${toOneLine(file)}`),
   ...agents.map((agent) => `  agent ${toOneLine(agent.name)}  ${toOneLine(agent.description).slice(0, 120)}`),
 ]
 
-/** Where a package was built, as its registry attests; nothing where it says nothing. */
-export function provenanceLine(provenance: Provenance | string | undefined): string[] {
+/** Renders the build origin of a package by the attestation of its registry; empty without one. */
+export function renderProvenance(provenance: Provenance | string | undefined): string[] {
   if (provenance === undefined) return []
   if (typeof provenance === 'string') return [`built   ${toOneLine(provenance)}`]
   const { repository, commit, builder, same_bytes } = provenance
-  const from = `${repository}${commit === undefined ? '' : ` at ${commit}`}${builder === undefined ? '' : ` by ${builder}`}`
+  const from =
+    `${repository}${commit === undefined ? '' : ` at ${commit}`}` + (builder === undefined ? '' : ` by ${builder}`)
   return [
-    `built   from ${toOneLine(from)}, says the attestation of its registry${same_bytes ? '' : ' OF ANOTHER ARCHIVE THAN THIS ONE'}; \`npm audit signatures\` checks who signed it`,
+    `built   from ${toOneLine(from)}, by the attestation of its ` +
+      `registry${same_bytes ? '' : ' FOR ANOTHER ARCHIVE'}; \`npm audit signatures\` checks who signed it`,
   ]
 }
 
-/** What is said of a part of a plugin, behind the file and the line that it is about. */
-export function located({ message, files: [file = ''] }: Pick<Diagnostic, 'message' | 'files'>, root: string): string {
-  const way = relative(root, file)
-  return way === '' || way.startsWith('..') || message.includes(file.replace(/:\d+$/, ''))
+/** Formats a diagnostic of a plugin, preceded by its file and line. */
+export function formatDiagnostic(
+  { message, files: [file = ''] }: Pick<Diagnostic, 'message' | 'files'>,
+  root: string,
+): string {
+  const path = relative(root, file)
+  return path === '' || path.startsWith('..') || message.includes(file.replace(/:\d+$/, ''))
     ? message
-    : `${way}: ${message}`
+    : `${path}: ${message}`
 }
 
-const powerLines = ({ id, serves, effects, does, reads }: Permission): string[] => [
-  `  ${toOneLine(id)}${serves === undefined ? '' : `  ${toOneLine(serves)}`}${effects ? `  [${effects.join(', ')}]` : ''}`,
+const renderPermission = ({ id, serves, effects, does, reads }: Permission): string[] => [
+  `  ${toOneLine(id)}${serves === undefined ? '' : `  ${toOneLine(serves)}`}` +
+    `${effects ? `  [${effects.join(', ')}]` : ''}`,
   ...does.map((deed) => `    ${toOneLine(deed)}`),
   ...(reads.length > 0 ? [`    reads ${toOneLine(reads.join(', '))}`] : []),
 ]
 
-/** What a user would have to look at again; `were` are the files that were agreed to. */
-export function differenceText(before: Inspection | undefined, after: Inspection, were: Tree['files']): string {
-  const lines = (inspection: Inspection) =>
-    permissionsOf(inspection).flatMap((power) =>
-      powerLines(power).map((line, at) => (at === 0 ? line : `${line}  (${power.id})`)),
+/** Renders the changes that need consent again. `agreedFiles` are the files of the last consent. */
+export function renderDifference(
+  before: Inspection | undefined,
+  after: Inspection,
+  agreedFiles: Tree['files'],
+): string {
+  const listLines = (inspection: Inspection) =>
+    listPermissions(inspection).flatMap((power) =>
+      renderPermission(power).map((line, at) => (at === 0 ? line : `${line}  (${power.id})`)),
     )
-  const [was, is] = [before ? lines(before) : [], lines(after)]
+  const [was, is] = [before ? listLines(before) : [], listLines(after)]
   const changed = [
     ...was.filter((line) => !is.includes(line)).map((line) => `-${line}`),
     ...is.filter((line) => !was.includes(line)).map((line) => `+${line}`),
   ]
-  const files = changedFiles(were, readTree(after.root).files)
-  return [...(changed.length > 0 ? changed : ['  It may do the same as before.']), ...files, ''].join('\n')
+  const files = listChangedFiles(agreedFiles, readTree(after.root).files)
+  return [...(changed.length > 0 ? changed : ['  The permissions have not changed.']), ...files, ''].join('\n')
 }
 
-function changedFiles(was: Tree['files'], is: Tree['files']): string[] {
+function listChangedFiles(was: Tree['files'], is: Tree['files']): string[] {
   const all = [...new Set([...Object.keys(was), ...Object.keys(is)])].filter((path) => was[path] !== is[path])
   const lines = all.map((path) => `${path in was ? (path in is ? '~' : '-') : '+'} ${toOneLine(path)}`)
   return lines.length > 20 ? [...lines.slice(0, 20), `  and ${lines.length - 20} more files`] : lines
 }
 
-/** The document of `show --json`. */
-export function infoDocument(
+/** Creates the document of `show --json`. */
+export function createInfoDocument(
   inspection: Inspection,
   installed: Installed | undefined,
   states: ReadonlyMap<string, { state: string; reason?: string }>,
 ) {
   const { name, root, format, contributions, invalid, skills, instructions, agents, diagnostics } = inspection
-  const powers = new Map(permissionsOf(inspection).map((power) => [power.id, power]))
+  const powers = new Map(listPermissions(inspection).map((power) => [power.id, power]))
   return {
     name,
     format,
@@ -138,7 +150,7 @@ export function infoDocument(
   }
 }
 
-export function infoText(
+export function renderInfo(
   {
     name,
     format,
@@ -149,7 +161,7 @@ export function infoText(
     agents,
     diagnostics,
     ...lock
-  }: ReturnType<typeof infoDocument>,
+  }: ReturnType<typeof createInfoDocument>,
   io: Io,
 ): string {
   const { bold, dim } = createPaint(io.stdout, io.env)
@@ -160,13 +172,13 @@ export function infoText(
     `source  ${source ? toOneLine(Object.values(source).join(' ')) : 'not installed by `vtcode plugins add`'}`,
     ...(tree ? [`tree    ${tree}`] : []),
     ...contributions.flatMap((one) => [
-      ...powerLines(one as Permission),
+      ...renderPermission(one as Permission),
       `    ${one.state ?? 'not loaded'}${one.reason ? `: ${toOneLine(one.reason)}` : ''}`,
       ...('description' in one && one.description ? [`    ${dim(toOneLine(one.description))}`] : []),
     ]),
     ...skills.map((skill) => `  skill ${toOneLine(skill.name)}  ${dim(toOneLine(skill.description))}`),
-    ...textLines({ instructions, agents }),
-    ...diagnostics.map((one) => `  ${one.severity} ${toOneLine(located(one, root))}`),
+    ...renderTexts({ instructions, agents }),
+    ...diagnostics.map((one) => `  ${one.severity} ${toOneLine(formatDiagnostic(one, root))}`),
     '',
   ].join('\n')
 }

@@ -3,172 +3,178 @@ import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rm
 import { basename, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isObject } from '../../../core/shapes/index.js'
-import { deadline, sha256 } from '../../../core/system/index.js'
+import { startDeadline, sha256 } from '../../../core/system/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { VtError, type Io, type Kernel } from '../../../core/index.js'
-import { treeDigest, type PluginSource } from '../../../core/trust/index.js'
-import { download, hostOf, networkFailure } from '../../lib/net/index.js'
-import { mostUnpackedBytes, unpack } from './archive.js'
-import { npm } from './packages.js'
-import { started } from './started.js'
+import { readTreeDigest, type PluginSource } from '../../../core/trust/index.js'
+import { download, toHost, networkFailure } from '../../lib/net/index.js'
+import { MAX_UNPACKED_BYTES, unpack } from './archive.js'
+import { runNpm } from './npm.js'
+import { captureVerbOutput } from './capture_output.js'
 import { UserError } from './user_error.js'
 
-export interface Fetched {
-  /** A folder of our own with what was fetched. */
+export interface FetchedSource {
+  /** A temporary folder with the fetched files. */
   root: string
   source: PluginSource
-  /** What it would be called if nothing else says so. */
+  /** The default name of the plugin. */
   name: string
 }
-export interface Fetching {
+export interface FetchOptions {
   kernel: Kernel
   io: Io
-  /** An empty folder of our own. */
+  /** An empty temporary folder. */
   into: string
   ref?: string | undefined
   /** A folder of the repository. */
   subdir?: string | undefined
-  /** What the archive must hash to: 64 hexadecimal digits of SHA-256, or `sha256-…`, `sha384-…`, `sha512-…` in base64. */
+  /**
+   * The required hash of the archive: 64 hexadecimal digits of SHA-256, or `sha256-…`, `sha384-…`, `sha512-…` in
+   * base64.
+   */
   sha256?: string | undefined
-  /** The name that it is to have here. */
+  /** The name that the user chose. */
   name?: string | undefined
 }
 
-export const archives = /\.(?:tar\.gz|tgz|tar|zip|mcpb)$/
-const packageSpec = /^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*(?:@[\w.^~<>=|*+-]+)?$/i
-const gitUrl = /^(?:(?:git\+)?(?:https|ssh|file):\/\/\S+|[\w.-]+@[\w.-]+:\S+)$/
+export const ARCHIVE_NAME = /\.(?:tar\.gz|tgz|tar|zip|mcpb)$/
+const PACKAGE_SPEC = /^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*(?:@[\w.^~<>=|*+-]+)?$/i
+const GIT_URL = /^(?:(?:git\+)?(?:https|ssh|file):\/\/\S+|[\w.-]+@[\w.-]+:\S+)$/
 
-/** Is this the address of something, and no path? */
+/** Checks whether a text is an address and no path. */
 export const isAddress = (text: string): boolean =>
-  /^(?:npm|github):/.test(text) || gitUrl.test(text) || (/^https?:\/\//.test(text) && URL.canParse(text))
+  /^(?:npm|github):/.test(text) || GIT_URL.test(text) || (/^https?:\/\//.test(text) && URL.canParse(text))
 
-/** Brings a source into a folder of our own. Throws Refusal. */
-export const fetchSource = async (address: string, fetching: Fetching): Promise<Fetched> =>
-  withoutGit(await fetched(address, fetching))
+/** Fetches a source into `into`. Throws UserError. */
+export const fetchSource = async (address: string, fetching: FetchOptions): Promise<FetchedSource> =>
+  removeGitFolder(await fetchAddress(address, fetching))
 
-/** The same source once more, as the lock records it. */
-export const fetchAgain = async (source: PluginSource, fetching: Fetching): Promise<Fetched> =>
-  withoutGit(await fetchedAgain(source, fetching))
+/** Fetches a source again that the lock records. */
+export const fetchAgain = async (source: PluginSource, fetching: FetchOptions): Promise<FetchedSource> =>
+  removeGitFolder(await fetchRecorded(source, fetching))
 
-/** No digest covers a `.git`, so none is installed, whoever packed it: git in that folder would be steered by it. */
-function withoutGit(one: Fetched): Fetched {
+/** Removes `.git`: no digest covers it, and it could make git run code in that folder. */
+function removeGitFolder(one: FetchedSource): FetchedSource {
   rmSync(join(one.root, '.git'), { recursive: true, force: true })
   return one
 }
 
-async function fetched(address: string, fetching: Fetching): Promise<Fetched> {
+async function fetchAddress(address: string, fetching: FetchOptions): Promise<FetchedSource> {
   const [place, hash] = address.split('#') as [string, string?]
   const ref = fetching.ref ?? hash
   const github = /^github:([\w.-]+)\/([\w.-]+?)(?:\.git)?(?:\/(.+))?$/.exec(place)
   if (github)
-    return fromGit(
+    return cloneRepository(
       { url: `https://github.com/${github[1]}/${github[2]}.git`, ref, subdir: github[3] ?? fetching.subdir },
       fetching,
     )
-  if (address.startsWith('npm:')) return fromNpm(address.slice(4), fetching)
-  if (/^https?:\/\//.test(place) && archives.test(new URL(place).pathname)) return fromUrl(place, fetching)
-  if (gitUrl.test(place) && (/^(?:git|ssh:|file:)/.test(place) || /\.git\/?$/.test(place)))
-    return fromGit({ url: place.replace(/^git\+/, ''), ref, subdir: fetching.subdir }, fetching)
+  if (address.startsWith('npm:')) return fetchNpmPackage(address.slice(4), fetching)
+  if (/^https?:\/\//.test(place) && ARCHIVE_NAME.test(new URL(place).pathname)) return downloadArchive(place, fetching)
+  if (GIT_URL.test(place) && (/^(?:git|ssh:|file:)/.test(place) || /\.git\/?$/.test(place)))
+    return cloneRepository({ url: place.replace(/^git\+/, ''), ref, subdir: fetching.subdir }, fetching)
   const path = resolve(address.replace(/^~(?=\/)/, () => fetching.io.env['HOME'] ?? '~'))
   if (!existsSync(path))
-    throw new UserError(
-      `'${address}' is neither a folder or an archive here, nor git, github:, npm: or an archive of the web`,
-    )
+    throw new UserError(`'${address}' does not exist and is no git, github: or npm: address and no archive on the web`)
   if (statSync(path).isDirectory())
     return isRepository(path)
-      ? fromGit({ url: pathToFileURL(realpathSync(path)).href, ref }, fetching)
-      : fromFolder(path, fetching)
-  if (!archives.test(path))
+      ? cloneRepository({ url: pathToFileURL(realpathSync(path)).href, ref }, fetching)
+      : copyFolder(path, fetching)
+  if (!ARCHIVE_NAME.test(path))
     throw new UserError(
-      `'${address}' is neither a folder nor an archive (.tar.gz, .tgz, .tar, .zip, .mcpb); a single manifest is named in \`manifests\` of your settings`,
+      `'${address}' is neither a folder nor an archive (.tar.gz, .tgz, .tar, .zip, .mcpb); name a single manifest ` +
+        'in `manifests` of your settings',
     )
-  return fromArchive(readBytes(path, { limit: mostUnpackedBytes }), { type: 'archive', path }, fetching)
+  return unpackArchive(readBytes(path, { limit: MAX_UNPACKED_BYTES }), { type: 'archive', path }, fetching)
 }
 
-function fetchedAgain(source: PluginSource, fetching: Fetching): Promise<Fetched> {
+function fetchRecorded(source: PluginSource, fetching: FetchOptions): Promise<FetchedSource> {
   const { type, url, ref, subdir, path } = source
-  if (type === 'git') return fromGit({ url: url!, ref, subdir }, fetching)
-  if (type === 'npm') return fromNpm(url!, fetching)
+  if (type === 'git') return cloneRepository({ url: url!, ref, subdir }, fetching)
+  if (type === 'npm') return fetchNpmPackage(url!, fetching)
   if (type === 'archive' && url !== undefined)
-    return fromUrl(url, { ...fetching, sha256: fetching.sha256 ?? source.integrity })
-  return fetched(path!, fetching)
+    return downloadArchive(url, { ...fetching, sha256: fetching.sha256 ?? source.integrity })
+  return fetchAddress(path!, fetching)
 }
 
-/** What git keeps, a bare repository or a `.git`: what is committed there is meant. */
+/** Checks whether a folder is a bare repository or a `.git`. Its committed files are the source. */
 const isRepository = (path: string): boolean =>
   ['HEAD', 'objects', 'refs'].every((name) => existsSync(join(path, name)))
 
-function fromFolder(path: string, { into }: Fetching): Fetched {
-  // Pipes, devices and far too much are refused before anything is copied.
-  treeDigest(path)
+function copyFolder(path: string, { into }: FetchOptions): FetchedSource {
+  // The digest refuses pipes, devices and too many files before the copy.
+  readTreeDigest(path)
   const root = join(into, 'copy')
   cpSync(path, root, { recursive: true, verbatimSymlinks: true, filter: (file) => basename(file) !== '.git' })
   return { root, source: { type: 'path', path: realpathSync(path) }, name: basename(path) }
 }
 
-async function fromArchive(bytes: Buffer, source: PluginSource, { into, sha256: wanted }: Fetching): Promise<Fetched> {
-  const is = wanted === undefined ? undefined : hashLike(bytes, wanted)
-  if (is !== undefined && is !== wanted && is !== wanted?.toLowerCase())
-    throw new UserError(`the archive is not the expected one: its hash is ${is} instead of ${wanted}`)
+async function unpackArchive(
+  bytes: Buffer,
+  source: PluginSource,
+  { into, sha256: wanted }: FetchOptions,
+): Promise<FetchedSource> {
+  const actual = wanted === undefined ? undefined : computeHash(bytes, wanted)
+  if (actual !== undefined && actual !== wanted && actual !== wanted?.toLowerCase())
+    throw new UserError(`the archive has the hash ${actual} instead of ${wanted}`)
   const root = join(into, 'unpacked')
   mkdirSync(root)
   await unpack(bytes, root)
   const algorithm = source.type === 'npm' ? 'sha512' : 'sha256'
-  const name = basename(source.path ?? new URL(source.url!).pathname).replace(archives, '')
+  const name = basename(source.path ?? new URL(source.url!).pathname).replace(ARCHIVE_NAME, '')
   return {
-    root: onlyFolder(root),
+    root: findOnlyFolder(root),
     source: { ...source, integrity: `${algorithm}-${hash(algorithm, bytes, 'base64')}` },
     name,
   }
 }
 
-/** The hash of an archive in the form that another one is written in. */
-function hashLike(bytes: Buffer, expected: string): string {
+/** Computes the hash of an archive in the form of the expected hash. */
+function computeHash(bytes: Buffer, expected: string): string {
   const [, algorithm] = /^(sha(?:256|384|512))-/.exec(expected) ?? []
   return algorithm === undefined ? sha256(bytes) : `${algorithm}-${hash(algorithm, bytes, 'base64')}`
 }
 
-/** Most archives hold one folder that holds everything. */
-function onlyFolder(root: string): string {
+/** Returns the only folder of an archive, which most archives have, or the root. */
+function findOnlyFolder(root: string): string {
   const [first, ...others] = readdirSync(root)
   const parts = ['vtcode', 'skills', 'commands', 'hooks']
   if (first === undefined || others.length > 0 || first.startsWith('.') || parts.includes(first)) return root
   return lstatSync(join(root, first)).isDirectory() ? join(root, first) : root
 }
 
-async function fromUrl(url: string, fetching: Fetching): Promise<Fetched> {
-  if (fetching.sha256 === undefined) throw new UserError('an archive of the web is taken with --sha256 only')
+async function downloadArchive(url: string, fetching: FetchOptions): Promise<FetchedSource> {
+  if (fetching.sha256 === undefined) throw new UserError('an archive on the web needs its hash in --sha256')
   const settings = fetching.kernel.settings.web
-  using limit = deadline(300_000, fetching.io.signal)
+  using limit = startDeadline(300_000, fetching.io.signal)
   try {
-    return await fromArchive(
-      await download(url, { max_bytes: mostUnpackedBytes, signal: limit.signal }, settings),
+    return await unpackArchive(
+      await download(url, { max_bytes: MAX_UNPACKED_BYTES, signal: limit.signal }, settings),
       { type: 'archive', url },
       fetching,
     )
   } catch (error) {
     if (error instanceof UserError) throw error
-    const known = error instanceof VtError ? error : (networkFailure(error, hostOf(new URL(url))) as Error)
+    const known = error instanceof VtError ? error : (networkFailure(error, toHost(new URL(url))) as Error)
     throw new UserError(known.message.replace(/\.$/, ''))
   }
 }
 
-/** A text of the web, by the rules of every request. Throws VT_WEB_*. */
-export async function webText(
+/** Downloads a text by the rules of every web request. Throws VT_WEB_*. */
+export async function downloadText(
   url: URL,
   most: number,
-  { kernel, io }: Pick<Fetching, 'kernel' | 'io'>,
+  { kernel, io }: Pick<FetchOptions, 'kernel' | 'io'>,
 ): Promise<string> {
-  using limit = deadline(30_000, io.signal)
+  using limit = startDeadline(30_000, io.signal)
   try {
     return (await download(url.href, { max_bytes: most, signal: limit.signal }, kernel.settings.web)).toString('utf8')
   } catch (error) {
-    throw error instanceof VtError ? error : networkFailure(error, hostOf(url))
+    throw error instanceof VtError ? error : networkFailure(error, toHost(url))
   }
 }
 
-/** Neither hooks nor filters nor submodules of the other side, and no question on the terminal. */
-const gitFlags = [
+/** Git settings that disable hooks, filters and submodules of the repository, and questions at the terminal. */
+const GIT_FLAGS = [
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
   'protocol.ext.allow=never',
@@ -177,23 +183,28 @@ const gitFlags = [
   'filter.lfs.required=false',
   'advice.detachedHead=false',
 ]
-const gitEnv = (folder: string) => ({
+const createGitEnv = (folder: string) => ({
   GIT_CEILING_DIRECTORIES: folder,
   GIT_TERMINAL_PROMPT: '0',
   GIT_LFS_SKIP_SMUDGE: '1',
   GIT_SSH_COMMAND: 'ssh -oBatchMode=yes',
 })
 
-async function fromGit(
+async function cloneRepository(
   { url, ref, subdir }: { url: string; ref?: string | undefined; subdir?: string | undefined },
-  fetching: Fetching,
-): Promise<Fetched> {
+  fetching: FetchOptions,
+): Promise<FetchedSource> {
   const clone = join(fetching.into, 'clone')
   mkdirSync(clone)
   const git = (...args: string[]) =>
-    started('git', [...gitFlags.flatMap((flag) => ['-c', flag]), ...args], clone, fetching, gitEnv(fetching.into))
-  if (ref !== undefined && !/^[\w][\w./-]*$/.test(ref))
-    throw new UserError(`'${ref}' is no name of a branch, a tag or a commit`)
+    captureVerbOutput(
+      'git',
+      [...GIT_FLAGS.flatMap((flag) => ['-c', flag]), ...args],
+      clone,
+      fetching,
+      createGitEnv(fetching.into),
+    )
+  if (ref !== undefined && !/^[\w][\w./-]*$/.test(ref)) throw new UserError(`'${ref}' is no branch, tag or commit`)
   await git('init', '-q', '--template=')
   await git('fetch', '-q', '--depth', '1', '--no-recurse-submodules', '--', url, ref ?? 'HEAD')
   await git('checkout', '-q', 'FETCH_HEAD')
@@ -204,28 +215,28 @@ async function fromGit(
   return {
     root,
     source: { type: 'git', url, ...(ref !== undefined && { ref }), commit, ...(subdir !== undefined && { subdir }) },
-    name: nameIn(subdir ?? url),
+    name: toRepositoryName(subdir ?? url),
   }
 }
 
-/** `…/acme.git` and `…/acme/.git` are of acme. */
-const nameIn = (place: string): string =>
+/** Returns the name of a repository: acme for `…/acme.git` and `…/acme/.git`. */
+const toRepositoryName = (place: string): string =>
   basename(basename(place) === '.git' ? dirname(place) : place).replace(/\.git$/, '')
 
-async function fromNpm(spec: string, fetching: Fetching): Promise<Fetched> {
-  if (!packageSpec.test(spec)) throw new UserError(`'${spec}' is no name of an npm package`)
-  const packed = await npm(
+async function fetchNpmPackage(spec: string, fetching: FetchOptions): Promise<FetchedSource> {
+  if (!PACKAGE_SPEC.test(spec)) throw new UserError(`'${spec}' is no npm package name`)
+  const packed = await runNpm(
     ['pack', spec, '--json', `--pack-destination=${fetching.into}`],
     fetching,
     (_, printed) => printed,
   )
-  const said = saidOf(packed)
-  // What lies there, not what it is said to be called.
+  const report = parsePackReport(packed)
+  // npm may print a wrong file name, so the folder is read.
   const [file, ...others] = readdirSync(fetching.into)
-  if (said === undefined || file === undefined || others.length > 0)
-    throw new UserError('npm does not say which package it got')
-  const { root, source } = await fromArchive(
-    readBytes(join(fetching.into, file), { limit: mostUnpackedBytes }),
+  if (report === undefined || file === undefined || others.length > 0)
+    throw new UserError('npm pack did not report a package with version and hash')
+  const { root, source } = await unpackArchive(
+    readBytes(join(fetching.into, file), { limit: MAX_UNPACKED_BYTES }),
     { type: 'npm', path: file },
     fetching,
   )
@@ -233,11 +244,11 @@ async function fromNpm(spec: string, fetching: Fetching): Promise<Fetched> {
     .replace(/(?<=.)@.*$/, '')
     .replace(/^@/, '')
     .replace('/', '-')
-  return { root, source: { type: 'npm', url: spec, ref: said.version, integrity: source.integrity! }, name }
+  return { root, source: { type: 'npm', url: spec, ref: report.version, integrity: source.integrity! }, name }
 }
 
-/** What npm says of the package that it packed. A registry may have made it say anything. */
-function saidOf(printed: string): { version: string } | undefined {
+/** Parses the report of `npm pack`, which the registry may have forged. */
+function parsePackReport(printed: string): { version: string } | undefined {
   let list: unknown
   try {
     list = JSON.parse(printed)

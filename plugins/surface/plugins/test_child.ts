@@ -1,8 +1,8 @@
-import { compilerFor } from '../../../core/trust/index.js'
+import { createCompiler } from '../../../core/trust/index.js'
 
-/** Tests of a plugin: each file is loaded, and `node:test` runs what it declares. */
+/** Loads the test files of a plugin; `node:test` runs their tests. */
 async function loadTests(files: readonly string[]): Promise<void> {
-  for (const file of files) await (await compilerFor(file)).import(file)
+  for (const file of files) await (await createCompiler(file)).import(file)
 }
 
 void loadTests(process.argv.slice(2))

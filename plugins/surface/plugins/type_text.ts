@@ -1,60 +1,60 @@
 import { toText } from '../../../core/text/index.js'
 import type { Schema } from '../../../core/index.js'
 
-// The TypeScript of schemas: of our settings and slots, and of manifests of plugins.
-
-/** The width of generated lines of comments. */
+/** The width of generated comment lines. */
 const MAX_COLUMNS = 120
 
-export const pascal = (name: string): string =>
+export const toPascalCase = (name: string): string =>
   name.replace(/(?:^|[_-])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** Keywords that narrow a value without changing its type, and those that say nothing of values. */
-const silent = new RegExp(
+/** Keywords without an effect on the type: constraints and annotations. */
+const IGNORED_KEYWORDS = new RegExp(
   `^(?:${[
-    'x-.*|\\$schema|\\$id|\\$defs|title|description|default|deprecated|examples|format|pattern|if|then|else|not|allOf|contains|propertyNames',
-    '(?:min|max)(?:imum|Length|Items|Properties)|exclusive(?:Minimum|Maximum)|multipleOf|uniqueItems|dependentRequired|dependentSchemas',
+    'x-.*|\\$schema|\\$id|\\$defs|title|description|default|deprecated|examples|format|pattern',
+    'if|then|else|not|allOf|contains|propertyNames|multipleOf|uniqueItems|dependentRequired|dependentSchemas',
+    '(?:min|max)(?:imum|Length|Items|Properties)|exclusive(?:Minimum|Maximum)',
   ].join('|')})$`,
 )
-const spoken = /^(?:\$ref|const|enum|type|properties|required|additionalProperties|items|prefixItems|anyOf|oneOf)$/
+const TYPED_KEYWORDS =
+  /^(?:\$ref|const|enum|type|properties|required|additionalProperties|items|prefixItems|anyOf|oneOf)$/
 
-/** How a schema becomes a type: the names of `$ref`s, and whether open objects have more keys. */
+/** Options of the conversion: names for `$ref`s, and whether open objects accept more keys. */
 export interface TypeContext {
   refer(name: string): string
   open: boolean
-  /** What has no type yet is unknown, rather than an error. */
+  /** True if an unsupported type becomes `unknown` instead of an error. */
   lenient?: boolean
-  /** Defaults are filled in: a key with a default and an object with keys of its own are present. */
+  /** True if defaults are filled in: keys with a default and objects with properties are present. */
   resolved?: boolean
 }
 
-/** The TypeScript of a schema. */
-export function typeOf(schema: Schema | boolean, context: TypeContext, indent: string): string {
+/** Renders the TypeScript type of a schema. */
+export function renderType(schema: Schema | boolean, context: TypeContext, indent: string): string {
   if (typeof schema === 'boolean') return schema ? 'unknown' : 'never'
-  if (!context.lenient) requireKnown(schema)
+  if (!context.lenient) requireKnownKeywords(schema)
   if (schema['$ref'] !== undefined) return context.refer(toText(schema['$ref']).replace('#/$defs/', ''))
-  if ('const' in schema) return literal(schema['const'])
-  if (schema['enum']) return (schema['enum'] as unknown[]).map(literal).join(' | ')
+  if ('const' in schema) return renderLiteral(schema['const'])
+  if (schema['enum']) return (schema['enum'] as unknown[]).map(renderLiteral).join(' | ')
   const branches = ((schema['anyOf'] ?? schema['oneOf'] ?? []) as Schema[]).filter(isShape)
   const types = [schema['type'] ?? (schema['properties'] ? 'object' : [])].flat() as string[]
-  const own = types.map((type) => ofType(type, schema, context, indent))
+  const own = types.map((type) => renderNamedType(type, schema, context, indent))
   if (branches.length === 0) return own.length > 0 ? [...new Set(own)].join(' | ') : 'unknown'
-  const union = [...new Set(branches.map((branch) => typeOf(branch, { ...context, resolved: false }, indent)))]
+  const union = [...new Set(branches.map((branch) => renderType(branch, { ...context, resolved: false }, indent)))]
   if (own.length === 0) return union.join(' | ')
-  return schema['properties'] ? `${own[0]} & ${grouped(union)}` : union.join(' | ')
+  return schema['properties'] ? `${own[0]} & ${groupUnion(union)}` : union.join(' | ')
 }
 
-function requireKnown(schema: Schema): void {
-  const strange = Object.keys(schema).find((key) => !silent.test(key) && !spoken.test(key))
-  if (strange !== undefined) throw new Error(`The keyword '${strange}' has no type yet.`)
+function requireKnownKeywords(schema: Schema): void {
+  const unknownKeyword = Object.keys(schema).find((key) => !IGNORED_KEYWORDS.test(key) && !TYPED_KEYWORDS.test(key))
+  if (unknownKeyword !== undefined) throw new Error(`The keyword '${unknownKeyword}' is not supported.`)
 }
 
-/** Does a branch say what a value is, and not only which keys must be there or how large it is? */
+/** Checks whether a branch defines the type of a value, not only required keys or a size. */
 const isShape = (branch: Schema): boolean =>
   ['$ref', 'const', 'enum', 'type', 'properties', 'items'].some((key) => key in branch) &&
   !(Object.keys(branch).join() === 'const' && typeof branch['const'] === 'number')
 
-function ofType(type: string, schema: Schema, context: TypeContext, indent: string): string {
+function renderNamedType(type: string, schema: Schema, context: TypeContext, indent: string): string {
   switch (type) {
     case 'integer':
     case 'number':
@@ -66,18 +66,18 @@ function ofType(type: string, schema: Schema, context: TypeContext, indent: stri
     case 'array': {
       const first = schema['prefixItems'] as Schema[] | undefined
       return first
-        ? `[${first.map((item) => typeOf(item, context, indent)).join(', ')}]`
-        : `${grouped([typeOf((schema['items'] ?? true) as Schema, { ...context, resolved: false }, indent)])}[]`
+        ? `[${first.map((item) => renderType(item, context, indent)).join(', ')}]`
+        : `${groupUnion([renderType((schema['items'] ?? true) as Schema, { ...context, resolved: false }, indent)])}[]`
     }
     case 'object':
-      return objectType(schema, context, indent)
+      return renderObjectType(schema, context, indent)
     default:
       if (context.lenient) return 'unknown'
-      throw new Error(`There is no type for '${type}'.`)
+      throw new Error(`The type '${type}' is not supported.`)
   }
 }
 
-const grouped = (types: string[]): string =>
+const groupUnion = (types: string[]): string =>
   types.length > 1 || /[|&](?![^{]*\})/.test(types[0]!.replace(/\{[\s\S]*\}/g, '{}'))
     ? `(${types.join(' | ')})`
     : types[0]!
@@ -86,10 +86,10 @@ interface ObjectSchema {
   properties?: Record<string, Schema>
   required?: string[]
   additionalProperties?: Schema | boolean
-  /** Names that mean something in an open map. */
+  /** Known names of an open map. */
   'x-fired'?: string[]
 }
-function objectType(schema: Schema, context: TypeContext, indent: string): string {
+function renderObjectType(schema: Schema, context: TypeContext, indent: string): string {
   const { properties = {}, required = [], additionalProperties, 'x-fired': known = [] } = schema as ObjectSchema
   const member = { ...context, resolved: false }
   const isPresent = (key: string, part: Schema) =>
@@ -97,13 +97,19 @@ function objectType(schema: Schema, context: TypeContext, indent: string): strin
     (context.resolved === true && (part['default'] !== undefined || part['properties'] !== undefined))
   const inner = `${indent}  `
   const rest = additionalProperties ?? (context.open || Object.keys(properties).length === 0)
-  const map = rest === false ? undefined : `{ [name: string]: ${typeOf(rest, member, indent)} }`
-  // Names that mean something in an open map are completed all the same.
+  const map = rest === false ? undefined : `{ [name: string]: ${renderType(rest, member, indent)} }`
+  // Editors complete the known names of an open map.
   if (known.length > 0)
-    return `Open<${known.map((name) => `\n${inner}| ${literal(name)}`).join('')},\n${inner}${typeOf(rest, member, inner)}\n${indent}>`
+    return (
+      `Open<${known.map((name) => `\n${inner}| ${renderLiteral(name)}`).join('')},\n${inner}` +
+      `${renderType(rest, member, inner)}\n${indent}>`
+    )
   const lines = Object.entries(properties).map(([key, part]) => {
-    const name = /^[A-Za-z_$][\w$]*$/.test(key) ? key : literal(key)
-    return `${comment(noteOf(part), inner)}${inner}${name}${isPresent(key, part) ? '' : '?'}: ${typeOf(part, context, inner)}\n`
+    const name = /^[A-Za-z_$][\w$]*$/.test(key) ? key : renderLiteral(key)
+    return (
+      `${renderComment(renderNote(part), inner)}${inner}${name}${isPresent(key, part) ? '' : '?'}: ` +
+      `${renderType(part, context, inner)}\n`
+    )
   })
   if (lines.length === 0) return map ?? '{ [name: string]: never }'
   const closed = `{\n${lines.join('')}${indent}}`
@@ -114,14 +120,14 @@ function objectType(schema: Schema, context: TypeContext, indent: string): strin
       : `${map} & ${closed}`
 }
 
-function literal(value: unknown): string {
+function renderLiteral(value: unknown): string {
   return typeof value === 'string'
     ? `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
     : JSON.stringify(value)
 }
 
-/** What an editor shows of a key. */
-export function noteOf(schema: Schema): string {
+/** Renders the note on a key that an editor shows. */
+export function renderNote(schema: Schema): string {
   const {
     description = '',
     default: value,
@@ -129,30 +135,30 @@ export function noteOf(schema: Schema): string {
   } = schema as { description?: string; default?: unknown; deprecated?: boolean }
   const isEmpty =
     value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0)
-  const shown =
+  const defaultText =
     isEmpty || description.startsWith('Default:')
       ? ''
       : `Default: \`${typeof value === 'string' ? value : JSON.stringify(value)}\`.`
   return [
     deprecated ? '@deprecated' : '',
     description && (/[.!?]$/.test(description) ? description : `${description}.`),
-    shown,
+    defaultText,
   ]
     .filter(Boolean)
     .join(' ')
 }
 
 /** Returns a doc comment on lines of at most 120 columns, or nothing for no text. */
-export function comment(text: string | undefined, indent: string): string {
+export function renderComment(text: string | undefined, indent: string): string {
   if (!text) return ''
   const words = text.replaceAll('*/', '*\\/').trim().split(/\s+/)
   const line = `${indent}/** ${words.join(' ')} */\n`
   if (line.length <= MAX_COLUMNS + 1) return line
-  const lines = words.reduce<string[]>((done, word) => {
-    const longer = `${done.at(-1) ?? `${indent} *`} ${word}`
-    return done.length > 0 && longer.length <= MAX_COLUMNS
-      ? [...done.slice(0, -1), longer]
-      : [...done, `${indent} * ${word}`]
+  const lines = words.reduce<string[]>((wrapped, word) => {
+    const longer = `${wrapped.at(-1) ?? `${indent} *`} ${word}`
+    return wrapped.length > 0 && longer.length <= MAX_COLUMNS
+      ? [...wrapped.slice(0, -1), longer]
+      : [...wrapped, `${indent} * ${word}`]
   }, [])
   return `${indent}/**\n${lines.join('\n')}\n${indent} */\n`
 }

@@ -3,12 +3,15 @@ import { join, relative, resolve } from 'node:path'
 import type { Contribution, Io, Kernel, Schema } from '../../../core/index.js'
 import { inspect } from '../../../core/manifests/index.js'
 import { toOneLine, say } from '../../lib/terminal/index.js'
-import { surroundings } from './install.js'
-import { comment, pascal, typeOf } from './type_text.js'
+import { createInspectContext } from './install.js'
+import { renderComment, toPascalCase, renderType } from './type_text.js'
 
-const head = '// Made from the manifests by `vtcode plugins types`. Change those, not this.\n'
+const HEADER = '// Made from the manifests by `vtcode plugins types`. Change those, not this.\n'
 
-/** `vtcode plugins types`: the types of what a plugin's actions take and answer, from their schemas, as `types.d.ts` in its folder. A file of somebody else is left alone. */
+/**
+ * Runs `vtcode plugins types`: writes `types.d.ts` with the types of the inputs and outputs of a plugin. Never
+ * replaces other files.
+ */
 export async function writeTypes(
   kernel: Kernel,
   path: string,
@@ -20,19 +23,20 @@ export async function writeTypes(
     say(io, 'error', `'${toOneLine(path)}' does not exist.`)
     return 1
   }
-  const { root, contributions, invalid } = await inspect(place, surroundings({ kernel, io }))
+  const { root, contributions, invalid } = await inspect(place, createInspectContext({ kernel, io }))
   const wrong = invalid.find(({ state }) => state === 'invalid')
   if (wrong) {
     say(
       io,
       'error',
-      `${toOneLine(relative(root, wrong.file))} is not valid: ${toOneLine(wrong.reason ?? '')} \`vtcode plugins validate ${toOneLine(path)}\` says more.`,
+      `${toOneLine(relative(root, wrong.file))} is not valid: ${toOneLine(wrong.reason ?? '')} Run \`vtcode ` +
+        `plugins validate ${toOneLine(path)}\` for details.`,
     )
     return 1
   }
   const file = join(root, 'types.d.ts')
   const before = existsSync(file) ? readFileSync(file, 'utf8') : undefined
-  if (before !== undefined && !before.startsWith(head)) {
+  if (before !== undefined && !before.startsWith(HEADER)) {
     say(
       io,
       'error',
@@ -40,10 +44,10 @@ export async function writeTypes(
     )
     return 1
   }
-  const text = `${head}\n${contributions.flatMap((one) => typesOf(one, kernel)).join('\n')}`
+  const text = `${HEADER}\n${contributions.flatMap((one) => renderContributionTypes(one, kernel)).join('\n')}`
   if (check) {
     if (text === before) return 0
-    say(io, 'error', `${toOneLine(file)} is not fresh. Write it with \`vtcode plugins types ${toOneLine(path)}\`.`)
+    say(io, 'error', `${toOneLine(file)} is out of date. Write it with \`vtcode plugins types ${toOneLine(path)}\`.`)
     return 1
   }
   writeFileSync(file, text)
@@ -51,34 +55,37 @@ export async function writeTypes(
   return 0
 }
 
-/** What an action takes and answers; of an override and a fallback that is what their slot says. */
-function typesOf({ kind, name, slot, stage, manifest }: Contribution, kernel: Kernel): string[] {
+/** Renders the types of an action. An override or a fallback without schemas uses those of its slot. */
+function renderContributionTypes({ kind, name, slot, stage, manifest }: Contribution, kernel: Kernel): string[] {
   if (kind !== 'action') return []
-  const prefix = pascal(name)
+  const prefix = toPascalCase(name)
   const inherited = stage === 'primary' ? undefined : kernel.list().find((one) => one.slot === slot)
   const input = manifest.input ?? inherited?.input ?? { properties: {} }
   const output = manifest.output ?? inherited?.output
   return [
-    typeText(
+    renderTypeDeclaration(
       `${prefix}Input`,
-      `What a call of ${slot} gives. A property with a default is always there.`,
-      withDefaults(input),
+      `The input of ${slot}. A property with a default is always present.`,
+      requireDefaults(input),
       prefix,
     ),
-    typeText(`${prefix}Output`, `What ${slot} answers.`, output ?? { type: 'object' }, prefix),
+    renderTypeDeclaration(`${prefix}Output`, `The output of ${slot}.`, output ?? { type: 'object' }, prefix),
   ]
 }
 
-function typeText(name: string, about: string, schema: Schema, prefix: string): string {
-  const context = { refer: (part: string) => `${prefix}${pascal(part)}`, open: false, lenient: true }
+function renderTypeDeclaration(name: string, about: string, schema: Schema, prefix: string): string {
+  const context = { refer: (part: string) => `${prefix}${toPascalCase(part)}`, open: false, lenient: true }
   const parts = Object.entries((schema['$defs'] ?? {}) as Record<string, Schema>).map(
-    ([part, of]) => `export type ${context.refer(part)} = ${typeOf(of, context, '')}\n`,
+    ([part, of]) => `export type ${context.refer(part)} = ${renderType(of, context, '')}\n`,
   )
-  return `${comment(about, '')}export type ${name} = ${typeOf({ ...schema, type: 'object' }, context, '')}\n${parts.join('')}`
+  return (
+    `${renderComment(about, '')}export type ${name} = ` +
+    `${renderType({ ...schema, type: 'object' }, context, '')}\n${parts.join('')}`
+  )
 }
 
-/** A handler gets the defaults filled in. */
-function withDefaults(schema: Schema): Schema {
+/** Marks properties with a default as required, because a handler gets them filled in. */
+function requireDefaults(schema: Schema): Schema {
   const properties = (schema['properties'] ?? {}) as Record<string, Schema>
   const filled = Object.keys(properties).filter((name) => properties[name]!['default'] !== undefined)
   return { ...schema, required: [...new Set([...((schema['required'] ?? []) as string[]), ...filled])] }

@@ -1,2 +1,2 @@
-/** Why a plugin is not installed, changed or removed; a sentence without its full stop. What was there before is there still. */
+/** The reason why a plugin was not installed, changed or removed; a sentence without its full stop. */
 export class UserError extends Error {}

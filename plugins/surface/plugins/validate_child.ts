@@ -1,10 +1,13 @@
 import { Socket } from 'node:net'
 import { inspect } from '../../../core/manifests/index.js'
-import type { ConfinedTask } from './sandboxed.js'
-import { tryAll } from './self_test.js'
+import type { ConfinedTask } from './run_confined.js'
+import { runExamples } from './self_test.js'
 
-/** The examples of a plugin, run in the sandbox that this whole process is in. Its socket is no descriptor of what it starts, and nobody opens one by way of /proc. */
-async function validate({ path, surroundings }: ConfinedTask): Promise<void> {
+/**
+ * Runs the examples of a plugin in the sandbox of this process. Child processes cannot reach the result
+ * socket (fd 3), not even through /proc.
+ */
+async function validate({ path, context }: ConfinedTask): Promise<void> {
   const io = {
     stdin: process.stdin,
     stdout: process.stdout,
@@ -12,9 +15,9 @@ async function validate({ path, surroundings }: ConfinedTask): Promise<void> {
     env: process.env,
     signal: new AbortController().signal,
   }
-  const inspection = await inspect(path, { ...surroundings, env: process.env })
-  const rows = await tryAll({ path, inspection, run: true, io, confined: true })
-  // What a plugin left running ends with the sandbox.
+  const inspection = await inspect(path, { ...context, env: process.env })
+  const rows = await runExamples({ path, inspection, run: true, io, confined: true })
+  // Processes of the plugin end with the sandbox.
   new Socket({ fd: 3 }).end(JSON.stringify(rows), () => process.exit(0))
 }
 

@@ -1,20 +1,21 @@
 import { problem, type Io, type Kernel } from '../../../core/index.js'
-import { allowedHere } from '../../lib/own_files/index.js'
+import { openAllowList } from '../../lib/own_files/index.js'
 import { confirm, isInteractive, toOneLine, say, CallUsageError } from '../../lib/terminal/index.js'
 
-/** Takes allow rules over that the workspace says, where they do not count, into a file of the user's for this workspace. */
+/** Copies allow rules of the workspace, which are ignored there, into the user's file for this workspace. */
 export async function adopt(kernel: Kernel, named: string[], io: Io): Promise<number> {
-  // What vtcode started does not agree for the user.
+  // A program that vtcode started cannot consent for the user.
   if (io.env['VTCODE'] === '1') throw problem('VT_TRUST_REFUSED')
-  const offered = offeredBy(kernel)
-  const strange = named.find((rule) => !offered.has(rule))
-  if (strange !== undefined)
+  const offered = listIgnoredRules(kernel)
+  const unknownRule = named.find((rule) => !offered.has(rule))
+  if (unknownRule !== undefined)
     throw new CallUsageError(
-      `The workspace does not allow '${toOneLine(strange)}'; it allows: ${[...offered.keys()].map(toOneLine).join(', ') || '(nothing)'}.`,
+      `No allow rule '${toOneLine(unknownRule)}' in the workspace; known: ` +
+        `${[...offered.keys()].map(toOneLine).join(', ') || '(nothing)'}.`,
     )
-  const { rules: before, write } = allowedHere(kernel.inspection.home, kernel.workspace)
+  const { rules: before, write } = openAllowList(kernel.inspection.home, kernel.workspace)
   const open = [...offered].filter(([rule]) => !before.includes(rule))
-  if (open.length === 0) io.stdout.write('There is nothing to adopt.\n')
+  if (open.length === 0) io.stdout.write('The workspace has no rule to adopt.\n')
   const taken: string[] = []
   for (const [rule, place] of open) {
     if (named.length > 0) named.includes(rule) && taken.push(rule)
@@ -31,8 +32,8 @@ export async function adopt(kernel: Kernel, named: string[], io: Io): Promise<nu
   return open.length === 0 || taken.length > 0 ? 0 : 1
 }
 
-/** Allow rules of the workspace that were ignored, each with the file that says it. */
-function offeredBy(kernel: Kernel): Map<string, string> {
+/** Lists the ignored allow rules of the workspace, each with its file. */
+function listIgnoredRules(kernel: Kernel): Map<string, string> {
   const ignored = kernel.inspection
     .origins()
     .filter(({ path }) => path === 'policy.allow')

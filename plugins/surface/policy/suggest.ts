@@ -1,6 +1,6 @@
 import { openWorkspace, type Io, type Kernel } from '../../../core/index.js'
 import { readCommand } from '../../lib/shell/index.js'
-import { recordedCalls, type CallRecord } from '../../lib/state/index.js'
+import { readCallRecords, type CallRecord } from '../../lib/state/index.js'
 import { formatDocument, toOneLine } from '../../lib/terminal/index.js'
 
 interface Suggestion {
@@ -9,14 +9,14 @@ interface Suggestion {
   agreed: number
 }
 
-/** Rules that would have spared questions which were asked, most often asked first; nothing is changed. */
+/** Prints the rules that would have saved questions, the most frequent first. Changes nothing. */
 export async function suggest(kernel: Kernel, json: boolean, io: Io): Promise<number> {
   const allowed = new Set(kernel.settings.policy.allow.map((entry) => (typeof entry === 'string' ? entry : entry.rule)))
   const found = new Map<string, Suggestion>()
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
-    for await (const entry of recordedCalls(workspace)) {
-      const rule = entry.verdict === 'asked' || entry.verdict === 'allowed' ? ruleFor(entry) : undefined
+    for await (const entry of readCallRecords(workspace)) {
+      const rule = entry.verdict === 'asked' || entry.verdict === 'allowed' ? toRule(entry) : undefined
       if (rule === undefined || allowed.has(rule)) continue
       const known = found.get(rule) ?? { rule, asked: 0, agreed: 0 }
       known.asked += 1
@@ -30,27 +30,28 @@ export async function suggest(kernel: Kernel, json: boolean, io: Io): Promise<nu
     .sort((a, b) => b.agreed - a.agreed || b.asked - a.asked || (a.rule < b.rule ? -1 : 1))
     .slice(0, 50)
   if (json) io.stdout.write(formatDocument({ suggestions }))
-  else if (suggestions.length === 0) io.stdout.write('Nothing was asked that a rule could answer.\n')
+  else if (suggestions.length === 0) io.stdout.write('No recorded question has a rule that would save it.\n')
   else {
     const lines = suggestions.map(
       ({ rule, asked, agreed }) =>
         `    - '${toOneLine(rule).replaceAll("'", "''")}'  # asked ${asked} ×, agreed ${agreed} ×\n`,
     )
     io.stdout.write(
-      `# To allow one for good, write it to ~/.vtcode/vtcode.config.yaml. Nothing was changed.\npolicy:\n  allow:\n${lines.join('')}`,
+      '# To allow one permanently, write it to ~/.vtcode/vtcode.config.yaml. Nothing was changed.\npolicy:\n  ' +
+        `allow:\n${lines.join('')}`,
     )
   }
   return 0
 }
 
-/** The rule for exactly what was asked; nothing where a rule would say more, or something else, than the call did. */
-function ruleFor({ slot, input }: CallRecord): string | undefined {
+/** Returns the rule for exactly this call; undefined where every rule would be broader or different. */
+function toRule({ slot, input }: CallRecord): string | undefined {
   if (!input) return undefined
   const { command, url, path } = input
   if (slot.startsWith('unified_exec/'))
     return command === undefined || input['workdir'] !== undefined || input['env'] !== undefined
       ? undefined
-      : commandRule(command as string | string[])
+      : toCommandRule(command as string | string[])
   if (typeof url === 'string') return URL.canParse(url) ? `WebFetch(domain:${new URL(url).hostname})` : undefined
   if (slot === 'web_search') return 'WebSearch'
   const writes = /^unified_file\/(?:write|edit|patch|delete)$/.test(slot)
@@ -59,11 +60,12 @@ function ruleFor({ slot, input }: CallRecord): string | undefined {
     : undefined
 }
 
-function commandRule(command: string | string[]): string | undefined {
+function toCommandRule(command: string | string[]): string | undefined {
   const { commands, writes, inputs, assigned, dynamic } = readCommand(command)
   const [argv] = commands
-  const plain = commands.length === 1 && writes.length + inputs.length + assigned.length === 0 && dynamic === undefined
-  return plain && argv!.every(({ kind, text }) => kind === 'static' && /^[\w./:=@,+-]+$/.test(text))
+  const isPlain =
+    commands.length === 1 && writes.length + inputs.length + assigned.length === 0 && dynamic === undefined
+  return isPlain && argv!.every(({ kind, text }) => kind === 'static' && /^[\w./:=@,+-]+$/.test(text))
     ? `Bash(${argv!.map(({ text }) => text).join(' ')})`
     : undefined
 }

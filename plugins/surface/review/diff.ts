@@ -1,29 +1,29 @@
-import { inside } from '../../../core/system/index.js'
+import { isInside } from '../../../core/system/index.js'
 import { askGit, disableFilters, findOutsideReference, findMisplacement, findRepository } from '../../lib/git/index.js'
 
-/** What is reviewed: a commit, what is staged, or the files against a commit. */
+/** Change to review: a commit, staged changes, or files against a commit. */
 export interface DiffFlags {
   base?: string
   staged?: true
   commit?: string
 }
 export interface ChangedFile {
-  /** Relative to the workspace, as it is called now. */
+  /** Current path, relative to the workspace. */
   path: string
   patch: string
-  /** Lines that the file has after the change; of a file that is gone, before it. */
+  /** Counts lines after the change; of a deleted file, before it. */
   lines(): Promise<number>
 }
-/** A diff, or why there is none, in git's words. */
+/** A diff, or the reason from git why there is none. */
 export type DiffResult = { files: ChangedFile[]; untracked: number } | { refused: string }
 
-/** Reads a diff by git, which runs no program of the repository. Only `folder` is read. */
+/** Reads a diff by git, without programs of the repository. Reads only `folder`. */
 export async function readDiff(folder: string, flags: DiffFlags): Promise<DiffResult> {
   const found = await findRepository(folder, folder)
   if (found && 'refused' in found) return found
   const repository = found?.repository
   const why = repository && findForeignFiles(folder, repository)
-  if (why !== undefined) return { refused: `git would tell of files of others: ${why}` }
+  if (why !== undefined) return { refused: `git would show files outside the workspace: ${why}` }
   const id = await resolveCommit(folder, flags.commit ?? flags.base)
   if (typeof id === 'object') return id
   const { what, at } = buildDiffArguments(flags, id)
@@ -49,7 +49,7 @@ export async function readDiff(folder: string, flags: DiffFlags): Promise<DiffRe
   if ('refused' in counts) return counts
   const paths = parseNumstat(counts.output)
   if (paths.some((path) => path.startsWith('/') || path.split('/').includes('..')))
-    return { refused: 'the index of the repository names a file that is not in it' }
+    return { refused: 'the index of the repository names a file outside it' }
   const countPathLines = (path: string) => countObjectLines(folder, at === undefined ? undefined : `${at}${path}`)
   const untracked = at === undefined && 'output' in others ? others.output.split('\0').length - 1 : 0
   return { files: splitPatch(patch.output, paths, countPathLines), untracked }
@@ -61,31 +61,33 @@ async function countObjectLines(folder: string, object: string | undefined): Pro
 }
 
 const explainRefusal = (refused: string): string =>
-  refused.includes("ambiguous argument 'HEAD'") ? 'there is no commit yet; --staged takes what is staged' : refused
+  refused.includes("ambiguous argument 'HEAD'") ? 'there is no commit yet; --staged reviews staged changes' : refused
 
 function findForeignFiles(folder: string, repository: Repository): string | undefined {
-  const bounds = inside(folder, repository.top) ? folder : repository.top
+  const bounds = isInside(folder, repository.top) ? folder : repository.top
   return findMisplacement(repository, bounds) ?? findOutsideReference(repository, bounds)
 }
 
 type Repository = Parameters<typeof findMisplacement>[0]
 
-/** The full id of a commit that was named, empty where none was. */
+/** Resolves a commit to its full id; empty without a name. */
 async function resolveCommit(folder: string, named: string | undefined): Promise<string | { refused: string }> {
   if (named === undefined) return ''
   const whole = await askGit(['rev-parse', '--verify', '--end-of-options', `${named}^{commit}`], folder, folder)
   if ('output' in whole) return whole.output.trim()
-  return whole.refused.startsWith('fatal: Needed') ? { refused: `'${named}' is no commit here` } : whole
+  return whole.refused.startsWith('fatal: Needed')
+    ? { refused: `'${named}' is not a commit of this repository` }
+    : whole
 }
 
-/** The words for git, and where it finds the files after the change, `undefined` for those on disk. */
+/** Builds the arguments for git, and the prefix of objects after the change; no prefix: files on disk. */
 function buildDiffArguments({ base, staged, commit }: DiffFlags, id: string): { what: string[]; at?: string } {
   if (commit !== undefined) return { what: ['show', '--format=', '-m', '--first-parent', id], at: `${id}:./` }
   if (staged) return { what: ['diff', '--cached'], at: ':./' }
   return { what: ['diff', ...(base === undefined ? ['HEAD'] : ['--merge-base', id])] }
 }
 
-/** The parts of a patch under their paths: both come in one order. */
+/** Splits a patch by file; patch and paths have one order. */
 function splitPatch(
   patch: string,
   paths: readonly string[],
@@ -106,7 +108,7 @@ function splitPatch(
   })
 }
 
-/** What `--numstat -z` names: of a renamed file both names, the later one counts. */
+/** Parses the paths of `--numstat -z`; of a renamed file, the new name. */
 export function parseNumstat(counts: string): string[] {
   const paths: string[] = []
   const fields = counts.split('\0')
@@ -118,6 +120,6 @@ export function parseNumstat(counts: string): string[] {
   return paths
 }
 
-/** Lines of a text, with or without a newline at its end. */
+/** Counts lines of a text, with or without a final newline. */
 export const countTextLines = (text: string): number =>
   text === '' ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0)

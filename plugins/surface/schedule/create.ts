@@ -1,10 +1,10 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { catchUps, overlaps, type ScheduledAction, type ScheduledTask, type Timing } from '../../lib/schedule/index.js'
+import { CATCH_UPS, OVERLAPS, type ScheduledAction, type ScheduledTask, type Timing } from '../../lib/schedule/index.js'
 import type { OutputForm } from '../../lib/terminal/index.js'
 import { printSchedule } from './list.js'
 import { identifyWorkspace, type ScheduleVerb } from './verb.js'
 
-/** The flags of `create` as they are said. */
+/** Flags of `schedule create`. */
 export interface CreateFlags extends OutputForm {
   prompt?: string
   reminder?: string
@@ -27,35 +27,35 @@ type Create = (how: CreateFlags, create: (here: ScheduleVerb, how: CreateFlags) 
 
 /** Adds the flags of a new schedule to its command. */
 export function addCreateCommand(command: Command, run: Create): void {
-  const whole = createNumberParser(
-    (value) => Number.isSafeInteger(value) && value >= 1,
-    'a whole number from 1 on is needed.',
-  )
-  const amount = createNumberParser((value) => Number.isFinite(value) && value >= 0, 'a number is needed.')
+  const whole = createNumberParser((value) => Number.isSafeInteger(value) && value >= 1, 'pass a whole number from 1.')
+  const amount = createNumberParser((value) => Number.isFinite(value) && value >= 0, 'pass a number from 0.')
   command
     .option('--prompt <text>', 'the task, as for `vtcode exec`')
     .option('--reminder <text>', 'a message instead of a task')
-    .option('--every <time>', 'such as 10m or 2h, from a minute on')
+    .option('--every <time>', 'an interval such as 10m or 2h, at least 1m')
     .option('--cron <fields>', "such as '0 9 * * 1-5', or @daily")
     .option('--at <time>', "18:30, '2027-01-31 09:00' or RFC 3339")
-    .option('--tz <zone>', 'of --cron and --at, not of this machine')
+    .option('--tz <zone>', 'time zone of --cron and --at; default: of this machine')
     .option('--name <name>')
     .option('--model <id>', '<provider>/<model>')
-    .option('--verify <command>', 'has to pass; naming it agrees to it', (one: string, all: string[] = []) => [
-      ...all,
-      one,
-    ])
-    .addOption(new Option('--overlap <how>', 'while an earlier run goes on').choices(overlaps).default('skip'))
-    .addOption(new Option('--catch-up <how>', 'of what was missed').choices(catchUps).default('one'))
+    .option(
+      '--verify <command>',
+      'a command that has to pass; naming it is consent to run it',
+      (one: string, all: string[] = []) => [...all, one],
+    )
+    .addOption(new Option('--overlap <how>', 'while an earlier run is active').choices(OVERLAPS).default('skip'))
+    .addOption(new Option('--catch-up <how>', 'which missed runs to start').choices(CATCH_UPS).default('one'))
     .addOption(
-      new Option('--catch-up-window <time>', 'what is older is not caught up on')
+      new Option('--catch-up-window <time>', 'ignore missed runs older than this')
         .argParser(createSpanParser(60, 604_800))
         .default(3600, '1h'),
     )
-    .addOption(new Option('--timeout <time>', 'of a run').argParser(createSpanParser(1, 604_800)).default(7200, '2h'))
-    .option('--no-jitter', 'begin to the second, not up to a tenth of the period later')
-    .option('--max-runs <n>', 'then it ends', whole)
-    .option('--max-budget-usd <usd>', 'what a run may cost', amount)
+    .addOption(
+      new Option('--timeout <time>', 'time limit of a run').argParser(createSpanParser(1, 604_800)).default(7200, '2h'),
+    )
+    .option('--no-jitter', 'start on time, not up to a tenth of the period later')
+    .option('--max-runs <n>', 'end after this many runs', whole)
+    .option('--max-budget-usd <usd>', 'cost limit of a run', amount)
     .action((how: CreateFlags) => run(how, createSchedule))
 }
 
@@ -89,14 +89,14 @@ async function createSchedule(here: ScheduleVerb, how: CreateFlags): Promise<voi
 function resolveTiming({ library }: ScheduleVerb, { every, cron, at, tz }: CreateFlags, now: number): Timing {
   const given = [every, cron, at].filter((one) => one !== undefined)
   if (given.length !== 1)
-    throw library.scheduleProblem(
+    throw library.createScheduleError(
       'VT_SCHED_BAD_EXPRESSION',
-      `${given.length === 0 ? 'No time is' : `${given.length} times are`} said.`,
-      "Say one of --every 10m, --cron '0 9 * * 1-5' and --at 18:30.",
+      given.length === 0 ? 'No time given.' : `${given.length} times given.`,
+      "Pass one of --every 10m, --cron '0 9 * * 1-5' and --at 18:30.",
     )
-  if (every !== undefined) return library.intervalTiming(every, now)
-  const zone = library.zoneOf(tz)
-  return cron === undefined ? library.onceTiming(at!, zone, now) : library.cronTiming(cron, zone, now)
+  if (every !== undefined) return library.parseInterval(every, now)
+  const zone = library.resolveTimeZone(tz)
+  return cron === undefined ? library.parseOnce(at!, zone, now) : library.parseCron(cron, zone, now)
 }
 
 function resolveAction(
@@ -105,13 +105,17 @@ function resolveAction(
 ): ScheduledAction {
   const text = (prompt ?? reminder ?? '').trim()
   const most = prompt === undefined ? 4096 : 65_536
-  const refuse = (message: string, hint: string) => library.scheduleProblem('VT_SCHED_BAD_EXPRESSION', message, hint)
+  const refuse = (message: string, hint: string) =>
+    library.createScheduleError('VT_SCHED_BAD_EXPRESSION', message, hint)
   if (text === '' || (prompt !== undefined && reminder !== undefined))
-    throw refuse('What is to be done is not said.', 'Say one of --prompt "<task>" and --reminder "<message>".')
+    throw refuse(
+      text === '' ? 'No task given.' : 'Both --prompt and --reminder given.',
+      'Pass one of --prompt "<task>" and --reminder "<message>".',
+    )
   if (text.length > most)
     throw refuse(
-      `The text has ${text.length} characters; at most ${most} are possible.`,
-      'Put the rest into a file of the workspace, and name it in the text.',
+      `The text has ${text.length} characters; the limit is ${most}.`,
+      'Put the rest into a file of the workspace, and name the file in the text.',
     )
   if (prompt === undefined) return { kind: 'reminder', message: text }
   return {
@@ -136,6 +140,6 @@ const createSpanParser =
     const [, count, unit] = /^(\d{1,7})([smhd])$/.exec(text) ?? []
     const seconds = Number(count) * ({ s: 1, m: 60, h: 3600, d: 86_400 }[unit ?? ''] ?? Number.NaN)
     if (!(seconds >= least && seconds <= most))
-      throw new InvalidArgumentError(`a time from ${least}s to ${most / 86_400}d is needed, such as 30m.`)
+      throw new InvalidArgumentError(`pass a time from ${least}s to ${most / 86_400}d, for example 30m.`)
     return seconds
   }

@@ -12,7 +12,7 @@ import { identifyWorkspace, type ScheduleVerb } from './verb.js'
 type KnownTask = ScheduledTask & { state: TaskState }
 const MAX_COMING = 1000
 
-/** `schedule list`. Files that are no schedules are named, and the others are shown. */
+/** Runs `schedule list`; warns about invalid files. */
 export function listSchedules(here: ScheduleVerb, form: OutputForm): void {
   const { io } = here
   const { tasks, faults } = readSchedules(here)
@@ -20,7 +20,7 @@ export function listSchedules(here: ScheduleVerb, form: OutputForm): void {
   else
     io.stdout.write(
       tasks.length === 0
-        ? 'There are no schedules; `vtcode schedule create` sets one.\n'
+        ? 'No schedules. `vtcode schedule create` creates one.\n'
         : formatColumns(
             tasks.map((one) =>
               [one.id, one.name, formatTiming(one.schedule), describeNext(one), describeLast(one)].map(toOneLine),
@@ -33,17 +33,17 @@ export function listSchedules(here: ScheduleVerb, form: OutputForm): void {
 function readSchedules({ store }: ScheduleVerb): { tasks: KnownTask[]; faults: { file: string; reason: string }[] } {
   const { tasks, faults } = store.list()
   const now = Date.now()
-  return { tasks: tasks.map((task) => ({ ...task, state: store.stateOf(task, now) })), faults }
+  return { tasks: tasks.map((task) => ({ ...task, state: store.loadState(task, now) })), faults }
 }
 
-/** `schedule show`. */
+/** Runs `schedule show`. */
 export function showSchedule(here: ScheduleVerb, id: string, form: OutputForm): void {
   printSchedule(here, here.store.find(id), form)
 }
 
-/** A schedule with what is known of it, as a document or for a person. */
+/** Prints a schedule and its state, as JSON or for a person. */
 export function printSchedule({ store, io }: ScheduleVerb, task: ScheduledTask, form: OutputForm): void {
-  const state = store.stateOf(task, Date.now())
+  const state = store.loadState(task, Date.now())
   if (shouldPrintJson(io, form)) return void io.stdout.write(formatDocument({ ...task, state }))
   const { action } = task
   const rows: [string, string | undefined][] = [
@@ -57,7 +57,7 @@ export function printSchedule({ store, io }: ScheduleVerb, task: ScheduledTask, 
     ['mode', task.mode],
     ['model', task.model],
     ['overlap', task.overlap],
-    ['catch up', `${task.catch_up}, of the last ${task.catch_up_window_secs} s`],
+    ['catch up', `${task.catch_up}, within the last ${task.catch_up_window_secs} s`],
     ['runs', `${state.run_count}${task.max_runs === undefined ? '' : ` of ${task.max_runs}`}`],
     ['paused', task.enabled ? undefined : (state.paused ?? 'by you')],
   ]
@@ -66,7 +66,7 @@ export function printSchedule({ store, io }: ScheduleVerb, task: ScheduledTask, 
   )
 }
 
-/** `schedule next`: the coming times of all schedules, without jitter. */
+/** Runs `schedule next`: prints the next times of all schedules, without jitter. */
 export function printComingRuns(here: ScheduleVerb, { count, ...form }: OutputForm & { count?: string }): void {
   const { io, library } = here
   const wanted = Math.min(Math.max(Number(count ?? 10) || 10, 1), MAX_COMING)
@@ -76,7 +76,7 @@ export function printComingRuns(here: ScheduleVerb, { count, ...form }: OutputFo
     let at = task.state.next_base_run_at
     for (let found = 0; at !== null && found < wanted; found += 1) {
       coming.push({ at, id: task.id, name: task.name })
-      const after = library.nextBase(task.schedule, Date.parse(at))
+      const after = library.findNextBase(task.schedule, Date.parse(at))
       at = after === undefined ? null : new Date(after).toISOString()
     }
   }
@@ -85,12 +85,14 @@ export function printComingRuns(here: ScheduleVerb, { count, ...form }: OutputFo
   else
     io.stdout.write(
       first.length === 0
-        ? 'Nothing comes.\n'
+        ? 'No runs are scheduled.\n'
         : formatColumns(first.map(({ at, id, name }) => [at, id, toOneLine(name)])),
     )
 }
 
-/** `schedule pause` and `schedule resume`; the latter takes the workspace as it is now for the right one, or with `here` this one. */
+/**
+ * Runs `schedule pause` or `resume`. Resuming records the identity of the workspace again; with `here`, of this one.
+ */
 export async function enableSchedule(
   here: ScheduleVerb,
   id: string,
@@ -108,7 +110,7 @@ export async function enableSchedule(
   printSchedule(here, here.store.find(task.id), form)
 }
 
-/** `schedule delete`. */
+/** Runs `schedule delete`. */
 export async function removeSchedule(here: ScheduleVerb, id: string, form: OutputForm): Promise<void> {
   const task = here.store.find(id)
   await here.store.remove(task.id)
@@ -117,7 +119,7 @@ export async function removeSchedule(here: ScheduleVerb, id: string, form: Outpu
   )
 }
 
-/** When something is due, for a person. */
+/** Formats the times of a schedule for a person. */
 function formatTiming(timing: Timing): string {
   if (timing.type === 'cron5') return `${timing.expression} (${timing.tz})`
   if (timing.type === 'one_shot') return `once, ${timing.at}`

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder, programFile, writeStateSync } from '../../../core/system/index.js'
 import type { Settings } from '../../../core/index.js'
-import type { RunEnd, RunPlace, ScheduledTask } from '../../lib/schedule/index.js'
-import { holderLives, isHolder, thisHolder, type Holder } from '../../lib/state/index.js'
+import type { RunEnd, RunEnvironment, ScheduledTask } from '../../lib/schedule/index.js'
+import { isHolderAlive, isHolder, getOwnHolder, type Holder } from '../../lib/state/index.js'
 import {
   shouldPrintJson,
   formatColumns,
@@ -16,27 +16,27 @@ import type { ScheduleVerb } from './verb.js'
 
 const clock = { now: () => Date.now(), elapsed: () => performance.now() }
 
-/** `automation.scheduled_tasks`. Throws VT_SCHED_DISABLED where nothing may begin by itself. */
+/** Returns `automation.scheduled_tasks`. Throws VT_SCHED_DISABLED if it is off. */
 function requireEnabled({ kernel, library }: ScheduleVerb): Settings['automation']['scheduled_tasks'] {
   const { scheduled_tasks } = kernel.settings.automation
   if (scheduled_tasks.enabled) return scheduled_tasks
-  throw library.scheduleProblem(
+  throw library.createScheduleError(
     'VT_SCHED_DISABLED',
-    'Schedules are switched off on this machine.',
+    'Schedules are off on this machine.',
     'Set automation.scheduled_tasks.enabled: true in ~/.vtcode/vtcode.config.yaml.',
   )
 }
 
-/** What a run sees of the environment: what every program sees, and what the providers of the user read. */
-async function resolveRunPlace({ kernel, io }: ScheduleVerb): Promise<RunPlace> {
-  const { providerVariables } = await import('../../agent/cli/index.js')
-  const seen = [...providerVariables(kernel), 'VTCODE_MODEL'].flatMap((name) =>
+/** Returns home and environment of a run, with the variables that the user's providers read. */
+async function resolveRunPlace({ kernel, io }: ScheduleVerb): Promise<RunEnvironment> {
+  const { listProviderVariables } = await import('../../agent/cli/index.js')
+  const seen = [...listProviderVariables(kernel), 'VTCODE_MODEL'].flatMap((name) =>
     io.env[name] === undefined ? [] : [[name, io.env[name]] as const],
   )
   return { home: kernel.inspection.home, env: Object.fromEntries(seen) }
 }
 
-/** `schedule serve`: runs what is due, until it is ended. */
+/** Runs `schedule serve`: starts due tasks until stopped. */
 export async function serveUntilEnded(
   here: ScheduleVerb,
   { once, ...form }: OutputForm & { once?: true },
@@ -63,17 +63,15 @@ export async function serveUntilEnded(
           ...(message !== '' && { message }),
         }),
       )
-    else
-      io.stdout.write(
-        `${toOneLine(`${new Date().toISOString()}  ${task.id}  ${task.name}: ${end.status}${message === '' ? '' : `, ${message}`}`)}\n`,
-      )
+    else {
+      const result = message === '' ? end.status : `${end.status}, ${message}`
+      io.stdout.write(`${toOneLine(`${new Date().toISOString()}  ${task.id}  ${task.name}: ${result}`)}\n`)
+    }
     if (paused !== undefined)
       say(
         io,
         'warning',
-        toOneLine(
-          `${task.id} (${task.name}) is paused: ${paused}. \`vtcode schedule resume ${task.id}\` begins again.`,
-        ),
+        toOneLine(`${task.id} (${task.name}) is paused: ${paused}. \`vtcode schedule resume ${task.id}\` resumes it.`),
       )
   }
   const scheduler = new library.Scheduler({
@@ -81,10 +79,10 @@ export async function serveUntilEnded(
     clock,
     max_parallel,
     run: (task, claim, signal) => library.launchRun(task, claim, signal, place),
-    ended: reportRun,
+    onEnd: reportRun,
   })
   const sign = join(store.state, 'serving', `${process.pid}.json`)
-  writeStateSync(sign, JSON.stringify(thisHolder()))
+  writeStateSync(sign, JSON.stringify(getOwnHolder()))
   try {
     await library.serveSchedules(scheduler, store, {
       signal: io.signal,
@@ -96,7 +94,7 @@ export async function serveUntilEnded(
   }
 }
 
-/** `schedule run`: a run at once, for whoever wants to see what comes of it. */
+/** Runs `schedule run`: runs a task now and prints its answer. */
 export async function runSchedule(here: ScheduleVerb, id: string, form: OutputForm): Promise<void> {
   const { io, library, store } = here
   requireEnabled(here)
@@ -108,7 +106,9 @@ export async function runSchedule(here: ScheduleVerb, id: string, form: OutputFo
     .launchRun(task, claim, io.signal, await resolveRunPlace(here))
     .finally(() => clearInterval(beats))
   const known: RunEnd =
-    io.signal.aborted && end.status !== 'success' ? { ...end, status: 'cancelled', reason: 'A person ended it.' } : end
+    io.signal.aborted && end.status !== 'success'
+      ? { ...end, status: 'cancelled', reason: 'A person cancelled the run.' }
+      : end
   await ledger.end(claim, known)
   if (known.status !== 'success') here.code = 1
   const answer = readAnswer(claim.dir)
@@ -130,12 +130,12 @@ function readAnswer(dir: string): string {
   }
 }
 
-/** `schedule runs`: what ran, and the times that did not. */
+/** Runs `schedule runs`: prints runs and skipped times. */
 export function printRuns(here: ScheduleVerb, id: string, form: OutputForm): void {
   const { io, library, store } = here
   const task = store.find(id)
   const ledger = new library.RunLedger(store, clock)
-  const [runs, skipped] = [ledger.runsOf(task.id), ledger.skippedOf(task.id)]
+  const [runs, skipped] = [ledger.listRuns(task.id), ledger.listSkipped(task.id)]
   if (shouldPrintJson(io, form)) return void io.stdout.write(formatDocument({ runs, skipped }))
   const rows = [
     ...runs.map(({ base_run_at, run, status = 'running', attempt, reason }) => [
@@ -147,17 +147,19 @@ export function printRuns(here: ScheduleVerb, id: string, form: OutputForm): voi
     ...skipped.map(({ from, to, reason }) => [from, '-', 'skipped', from === to ? reason : `${reason}, up to ${to}`]),
   ].sort(([a], [b]) => (a! > b! ? -1 : 1))
   io.stdout.write(
-    rows.length === 0 ? 'It never ran.\n' : formatColumns(rows.map((row) => row.map((text) => toOneLine(text!)))),
+    rows.length === 0
+      ? 'The schedule never ran.\n'
+      : formatColumns(rows.map((row) => row.map((text) => toOneLine(text!)))),
   )
 }
 
-/** `schedule status`: whether anybody serves. */
+/** Runs `schedule status`: prints serving processes and the next run. */
 export function printStatus(here: ScheduleVerb, form: OutputForm): void {
   const { io, kernel, library, store } = here
   const { enabled } = kernel.settings.automation.scheduled_tasks
   const { tasks, faults } = store.list()
   const now = Date.now()
-  const coming = tasks.flatMap((task) => (task.enabled ? (store.stateOf(task, now).next_run_at ?? []) : [])).sort()
+  const coming = tasks.flatMap((task) => (task.enabled ? (store.loadState(task, now).next_run_at ?? []) : [])).sort()
   const known = {
     enabled,
     serving: listServing(join(store.state, 'serving')).map(({ pid, host }) => ({ pid, host })),
@@ -165,17 +167,19 @@ export function printStatus(here: ScheduleVerb, form: OutputForm): void {
     paused: tasks.filter((task) => !task.enabled).length,
     damaged: faults.length,
     running: new library.RunLedger(store, clock).claims
-      .all()
+      .list()
       .map(({ task, run, begun_at }) => ({ task, run, begun_at })),
     ...(coming[0] !== undefined && { next_run_at: coming[0] }),
   }
   if (shouldPrintJson(io, form)) return void io.stdout.write(formatDocument(known))
   const served =
     known.serving.length === 0
-      ? 'by nobody: `vtcode schedule serve` runs what is due'
+      ? 'no: `vtcode schedule serve` runs due tasks'
       : `by process ${known.serving.map(({ pid }) => pid).join(', ')}`
   const off = enabled ? '' : ', and automation.scheduled_tasks.enabled is false'
-  const count = `${known.schedules}, ${known.paused} of them paused${known.damaged === 0 ? '' : `, and ${known.damaged} damaged files`}`
+  const count =
+    `${known.schedules}, ${known.paused} of them paused` +
+    `${known.damaged === 0 ? '' : `, and ${known.damaged} damaged files`}`
   io.stdout.write(
     formatColumns([
       ['served', `${served}${off}`],
@@ -186,13 +190,13 @@ export function printStatus(here: ScheduleVerb, form: OutputForm): void {
   )
 }
 
-/** Who serves now; signs of the dead go. */
+/** Lists processes that serve now; removes files of ended ones. */
 function listServing(folder: string): Holder[] {
   makeFolder(folder, 0o700)
   return readdirSync(folder).flatMap((name) => {
     const file = join(folder, name)
     const holder = readHolder(file)
-    if (holder && holderLives(holder)) return [holder]
+    if (holder && isHolderAlive(holder)) return [holder]
     rmSync(file, { force: true })
     return []
   })
@@ -207,18 +211,21 @@ function readHolder(file: string): Holder | undefined {
   }
 }
 
-/** `schedule install-service` and `uninstall-service`: writes or removes one file of the user's, and says what switches it on or off. Nothing is run. */
-export function changeService(here: ScheduleVerb, install: boolean, form: OutputForm): void {
+/**
+ * Runs `install-service` or `uninstall-service`: writes or removes a file and prints the commands to switch it on or
+ * off.
+ */
+export function changeAutostart(here: ScheduleVerb, install: boolean, form: OutputForm): void {
   const { io, kernel, library, store } = here
   const home = io.env['HOME'] ?? ''
   const command = { node: process.execPath, program: programFile('core/bin.cjs'), home: kernel.inspection.home }
   const unit =
     process.platform === 'darwin'
-      ? library.launchAgent(command, home)
-      : library.systemdUnit(command, io.env['XDG_CONFIG_HOME'] || join(home, '.config'))
+      ? library.createLaunchAgent(command, home)
+      : library.createSystemdUnit(command, io.env['XDG_CONFIG_HOME'] || join(home, '.config'))
   const there = readText(unit.file)
   if (there !== undefined && !library.isServiceText(there)) {
-    say(io, 'error', `${unit.file} is not of this program; nothing is changed.`)
+    say(io, 'error', `${unit.file} was not written by vtcode; it was not changed.`)
     here.code = 1
     return
   }
@@ -228,7 +235,7 @@ export function changeService(here: ScheduleVerb, install: boolean, form: Output
   } else rmSync(unit.file, { force: true })
   const { enabled } = kernel.settings.automation.scheduled_tasks
   if (install && !enabled)
-    say(io, 'warning', 'It will refuse to serve until automation.scheduled_tasks.enabled is true in your settings.')
+    say(io, 'warning', 'The service cannot start: set automation.scheduled_tasks.enabled: true in your settings.')
   if (shouldPrintJson(io, form))
     return void io.stdout.write(
       formatDocument({

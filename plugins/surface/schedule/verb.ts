@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs'
-import { identityOf } from '../../../core/trust/index.js'
+import { readIdentity } from '../../../core/trust/index.js'
 import type { Io, Kernel } from '../../../core/index.js'
 
-/** What the commands share: where they look, and the exit code they leave. */
+/** Context of the `schedule` commands, and their exit code. */
 export interface ScheduleVerb {
   readonly kernel: Kernel
   readonly io: Io
@@ -11,13 +11,18 @@ export interface ScheduleVerb {
   code: number
 }
 
-/** Which folder a workspace is. Throws VT_SCHED_WORKSPACE for one that is gone, and for one of another user: what stands there is theirs to change. */
+/** Returns the identity of a workspace. Throws VT_SCHED_WORKSPACE if it is missing, or owned by another user. */
 export function identifyWorkspace({ library }: ScheduleVerb, workspace: string): string {
   const uid = statSync(workspace, { throwIfNoEntry: false })?.uid
   const user = process.getuid?.()
-  const hint = 'In the folder where it is to run: `vtcode schedule resume <id> --here`.'
-  if (uid === undefined) throw library.scheduleProblem('VT_SCHED_WORKSPACE', `There is no folder ${workspace}.`, hint)
+  const hint = 'Run `vtcode schedule resume <id> --here` in the folder where the schedule should run.'
+  if (uid === undefined)
+    throw library.createScheduleError('VT_SCHED_WORKSPACE', `Folder '${workspace}' not found.`, hint)
   if (user !== undefined && uid !== user)
-    throw library.scheduleProblem('VT_SCHED_WORKSPACE', `${workspace} belongs to another user (${uid}).`, hint)
-  return identityOf(workspace)
+    throw library.createScheduleError(
+      'VT_SCHED_WORKSPACE',
+      `Folder '${workspace}' belongs to another user (${uid}).`,
+      hint,
+    )
+  return readIdentity(workspace)
 }

@@ -1,27 +1,27 @@
-import type { Wanted } from './document.js'
+import type { EntryChange } from './document.js'
 import { editJson } from './json.js'
 import { editToml } from './toml.js'
 
-/** How a client writes its settings down. */
+/** The format of the settings of a client. */
 export interface SettingsFormat {
   /** `jsonc`: with comments and trailing commas. */
   format: 'toml' | 'json' | 'jsonc'
-  /** Keys of the object that holds one entry a server. */
+  /** The keys that lead to the object with one entry for each server. */
   path: string[]
 }
 
 /**
- * The text of a client's settings with our entry in it, or without it when `entry` is absent; everything else stays as it is, comments
- * too. Nothing left = `undefined`. Throws when the text is not what it should be: somebody's file is never guessed at.
+ * Returns the settings text with our entry, or without it when `entry` is undefined. All other text stays unchanged,
+ * including comments. Returns undefined if nothing is left. Throws for an invalid text.
  */
-export async function edit(
+export async function editSettings(
   text: string | undefined,
   { format, path }: SettingsFormat,
-  entry: Wanted,
+  entry: EntryChange,
 ): Promise<string | undefined> {
-  const mark = text?.startsWith('\ufeff') ? '\ufeff' : ''
-  const bare = text?.slice(mark.length) ?? ''
+  const byteOrderMark = text?.startsWith('\ufeff') ? '\ufeff' : ''
+  const bare = text?.slice(byteOrderMark.length) ?? ''
   const after =
     format === 'toml' ? await editToml(bare, path, entry) : await editJson(bare, path, entry, format === 'jsonc')
-  return after === undefined ? undefined : after === bare ? text : mark + after
+  return after === undefined ? undefined : after === bare ? text : byteOrderMark + after
 }

@@ -2,34 +2,35 @@ import { existsSync, readFileSync, rmdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { writeStateSync } from '../../../core/system/index.js'
 
-// A client may be set up before it has a folder. What had to be made for its settings is noted in the user's home, so that `--undo` takes
-// that away and nothing else. What cannot be noted stays: an empty folder is no harm.
+// A client may be set up before its folder exists. The user's home records the folders that setup created, so that
+// `--undo` removes only
+// those. Unrecorded folders stay: an empty folder does no harm.
 
-/** The folders above a file that are not there, the innermost first. */
-export function missingFolders(file: string): string[] {
+/** Lists the missing parent folders of a file, the innermost first. */
+export function listMissingFolders(file: string): string[] {
   const folder = dirname(file)
-  return existsSync(folder) ? [] : [folder, ...missingFolders(folder)]
+  return existsSync(folder) ? [] : [folder, ...listMissingFolders(folder)]
 }
 
-/** Notes folders that were made. */
+/** Records created folders. */
 export function noteFolders(home: string, folders: readonly string[]): void {
-  if (folders.length > 0) note(home, [...new Set([...noted(home), ...folders])])
+  if (folders.length > 0) writeNotes(home, [...new Set([...readNotes(home), ...folders])])
 }
 
-/** Removes of the folders above a file those that were made for it, as far as they are empty. */
+/** Removes the recorded parent folders of a file that are empty. */
 export function removeFolders(home: string, file: string): void {
-  const made = noted(home)
-  const gone: string[] = []
-  for (let folder = dirname(file); made.includes(folder) && isRemoved(folder); folder = dirname(folder))
-    gone.push(folder)
-  if (gone.length > 0)
-    note(
+  const made = readNotes(home)
+  const removed: string[] = []
+  for (let folder = dirname(file); made.includes(folder) && tryRemove(folder); folder = dirname(folder))
+    removed.push(folder)
+  if (removed.length > 0)
+    writeNotes(
       home,
-      made.filter((folder) => !gone.includes(folder)),
+      made.filter((folder) => !removed.includes(folder)),
     )
 }
 
-function isRemoved(folder: string): boolean {
+function tryRemove(folder: string): boolean {
   try {
     rmdirSync(folder)
     return true
@@ -38,21 +39,21 @@ function isRemoved(folder: string): boolean {
   }
 }
 
-const noteFile = (home: string): string => join(home, 'setup_folders.json')
+const resolveNoteFile = (home: string): string => join(home, 'setup_folders.json')
 
-function noted(home: string): string[] {
+function readNotes(home: string): string[] {
   try {
-    const found: unknown = JSON.parse(readFileSync(noteFile(home), 'utf8'))
+    const found: unknown = JSON.parse(readFileSync(resolveNoteFile(home), 'utf8'))
     return Array.isArray(found) ? found.filter((one) => typeof one === 'string') : []
   } catch {
     return []
   }
 }
 
-function note(home: string, folders: readonly string[]): void {
+function writeNotes(home: string, folders: readonly string[]): void {
   try {
-    writeStateSync(noteFile(home), `${JSON.stringify(folders)}\n`)
+    writeStateSync(resolveNoteFile(home), `${JSON.stringify(folders)}\n`)
   } catch {
-    // See above.
+    // Unrecorded folders stay.
   }
 }

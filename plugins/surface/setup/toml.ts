@@ -1,44 +1,44 @@
 import { requireLibrary } from '../../../core/system/index.js'
 import type { JsonObject } from '../../../core/index.js'
-import { changedValue, isTable, NAME, verified, type Wanted } from './document.js'
+import { changeDocument, isTable, ENTRY_NAME, requireExactChange, type EntryChange } from './document.js'
 
-// A second reader says whether the document is right: what the editor wrote is not judged by the editor.
-const read = (text: string): JsonObject =>
+// Another parser than the editor's checks the result.
+const parseToml = (text: string): JsonObject =>
   (requireLibrary('smol-toml') as typeof import('smol-toml')).parse(text, { integersAsBigInt: true }) as JsonObject
 
-/** TOML is changed where our table stands and nowhere else. */
-export async function editToml(text: string, path: string[], entry: Wanted): Promise<string | undefined> {
-  // Nothing but this needs it.
+/** Changes only our table in TOML. */
+export async function editToml(text: string, path: string[], entry: EntryChange): Promise<string | undefined> {
+  // Only this function needs the library.
   const { parse, patch } = await import('@decimalturn/toml-patch')
-  const source = withoutMarks(text)
-  const wanted = changedValue(read(source), path, entry)
-  const table = path.reduce<unknown>((at, key) => (isTable(at) ? at[key] : undefined), read(source))
-  const known = isTable(table) ? table[NAME] : undefined
+  const source = removeMarks(text)
+  const wanted = changeDocument(parseToml(source), path, entry)
+  const table = path.reduce<unknown>((at, key) => (isTable(at) ? at[key] : undefined), parseToml(source))
+  const known = isTable(table) ? table[ENTRY_NAME] : undefined
   if (!entry && known === undefined) return source
   if (entry && known === undefined) {
-    // A table of its own at the end reads best; a document that has written the outer table down in one line does not take it.
-    const appended = `${source}${gapBehind(source)}[${[...path, NAME].join('.')}]\n${Object.entries(entry)
+    // A new table at the end is easiest to read. A document with an inline outer table does not accept it.
+    const appended = `${source}${chooseSeparator(source)}[${[...path, ENTRY_NAME].join('.')}]\n${Object.entries(entry)
       .map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`)
       .join('')}`
     const text = source.includes('\r\n') ? appended.replace(/\r?\n/g, '\r\n') : appended
-    if (holds(text, wanted)) return text
+    if (isExactChange(text, wanted)) return text
   }
-  const after = patch(source, changedValue(parse(source) as JsonObject, path, entry))
-  return after.trim() === '' ? undefined : verified(after, read, wanted)
+  const after = patch(source, changeDocument(parse(source) as JsonObject, path, entry))
+  return after.trim() === '' ? undefined : requireExactChange(after, parseToml, wanted)
 }
 
-const gapBehind = (text: string): string => (text === '' ? '' : text.endsWith('\n') ? '\n' : '\n\n')
+const chooseSeparator = (text: string): string => (text === '' ? '' : text.endsWith('\n') ? '\n' : '\n\n')
 
-function holds(text: string, wanted: JsonObject): boolean {
+function isExactChange(text: string, wanted: JsonObject): boolean {
   try {
-    return verified(text, read, wanted) === text
+    return requireExactChange(text, parseToml, wanted) === text
   } catch {
     return false
   }
 }
 
-/** Earlier versions put their table between two comments, between which others then wrote theirs: only the comments are ours. */
-function withoutMarks(text: string): string {
+/** Removes the two marker comments of earlier versions. Tables of other programs may lie between them. */
+function removeMarks(text: string): string {
   const rest = text.replace(/^# vtcode: (?:begin|end)\r?\n/gm, '')
-  return holds(rest, read(text)) ? rest : text
+  return isExactChange(rest, parseToml(text)) ? rest : text
 }

@@ -6,18 +6,23 @@ import { say } from '../../lib/terminal/index.js'
 
 const template = programFile('skills/skill-creator/assets/template.md')
 
-/** With its parents, one by one: where a file system refuses a folder as if its parent were missing, node's own `recursive` never ends. */
+/**
+ * Creates a folder and its parents one by one: `recursive` of Node never ends where a file system wrongly reports a
+ * missing parent.
+ */
 function makeFolder(path: string): void {
   if (existsSync(path)) return
   makeFolder(dirname(path))
   mkdirSync(path)
 }
 
-/** `vtcode skills create`: a new folder from the template of skill-creator; what exists is never touched. */
-export function create(name: string, { dir, description }: { dir: string; description?: string }, io: Io): number {
+/**
+ * Runs `vtcode skills create`: creates a folder from the template of skill-creator. Never changes an existing folder.
+ */
+export function createSkill(name: string, { dir, description }: { dir: string; description?: string }, io: Io): number {
   const folder = resolve(dir, name)
   if (!/^[\p{Ll}\p{Lo}\p{N}]+(?:-[\p{Ll}\p{Lo}\p{N}]+)*$/u.test(name) || name.length > 64) {
-    say(io, 'error', `'${name}' is no name of a skill: at most 64 lower-case letters, digits and single hyphens.`)
+    say(io, 'error', `'${name}' is no valid skill name: use at most 64 lower-case letters, digits and single hyphens.`)
     return 2
   }
   if (existsSync(folder)) {
@@ -37,7 +42,7 @@ export function create(name: string, { dir, description }: { dir: string; descri
     say(io, 'error', `${folder} cannot be written: ${(error as Error).message}.`)
     return 1
   }
-  // What the open format lets pass has to be usable here too: a device of Windows is no name.
+  // The open format accepts some names that loading refuses, for example device names of Windows.
   const { complaints } = validateSkill(folder)
   const { skill, diagnostics } = parseSkill(Buffer.from(text), join(folder, 'SKILL.md'))
   if (complaints.length > 0 || !skill) {

@@ -7,10 +7,10 @@ import type { Theme } from '../theme.js'
 import type { Overlay } from '../types.js'
 import type { OpenOverlay, OverlayAnswer } from './overlay.js'
 
-/** A question that one key answers; an answer may be a text. */
+/** A question with one key for each answer; an answer may be a text. */
 export class Confirm implements OpenOverlay {
   private textInput: { value: string; label: string; line: LineInput } | undefined
-  /** How many rows of the body are above what is shown. */
+  /** Rows of the body above the visible ones. */
   private scrolledRows = 0
 
   constructor(private readonly overlay: Overlay & { kind: 'confirm' }) {}
@@ -26,9 +26,7 @@ export class Confirm implements OpenOverlay {
     const left = all.length - this.scrolledRows - most
     const part = all.slice(this.scrolledRows, this.scrolledRows + most)
     const more =
-      left > 0 || this.scrolledRows > 0
-        ? [theme.dim(`  ${left > 0 ? `${left} more rows below` : 'the end'}: ↑ ↓ move`)]
-        : []
+      left > 0 || this.scrolledRows > 0 ? [theme.dim(`  ${left > 0 ? `${left} more rows` : 'end'}: ↑ ↓ scroll`)] : []
     const head = [theme.bold(theme.yellow(`? ${visibleLine(title)}`)), ...part, ...more]
     if (this.textInput !== undefined) {
       const { label, line } = this.textInput
@@ -40,7 +38,7 @@ export class Confirm implements OpenOverlay {
     return { rows: [...head, ...keys] }
   }
 
-  /** The keys with what they answer, each as a whole in one row. */
+  /** Renders keys and labels; a key and its label stay in one row. */
   private renderKeys(columns: number, theme: Theme, focused: boolean): string[] {
     const rows: string[] = []
     let row = focused ? '' : theme.dim('Tab, then:')

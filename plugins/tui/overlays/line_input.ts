@@ -1,7 +1,7 @@
 import { visibleLine } from '../../../core/text/index.js'
 import { matchesKey, visibleWidth } from '../parts.js'
 
-/** One line that is being written. */
+/** Editor of one line. */
 export class LineInput {
   private readonly letters: string[]
   private at: number
@@ -14,7 +14,7 @@ export class LineInput {
   get text(): string {
     return this.letters.join('')
   }
-  /** How many columns stand before the cursor. */
+  /** Columns before the cursor. */
   get column(): number {
     return visibleWidth(visibleLine(this.letters.slice(0, this.at).join('')))
   }
@@ -42,7 +42,7 @@ export class LineInput {
   }
 }
 
-/** The letters of a key, or of what was pasted. */
+/** Returns the text of a key or of a paste. */
 const toText = (data: string): string =>
   data
     .replaceAll(/\u001b\[20[01]~/g, '')

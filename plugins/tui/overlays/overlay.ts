@@ -1,14 +1,14 @@
 import type { Theme } from '../theme.js'
 import type { CursorPosition } from '../surface.js'
 
-/** What came of an overlay; no value: it was left. */
+/** Result of an overlay; `undefined`: the person left it. */
 export interface OverlayAnswer {
   value: string | undefined
   text?: string
 }
-/** Something over the editor that has the keys while it is open. */
+/** A view above the editor that receives keys while it is open. */
 export interface OpenOverlay {
   render(columns: number, room: number, theme: Theme, focused: boolean): { rows: string[]; cursor?: CursorPosition }
-  /** A key; an answer closes it. */
+  /** Handles a key; an answer closes the overlay. */
   handleKey(data: string): OverlayAnswer | undefined
 }

@@ -7,17 +7,17 @@ import type { OpenOverlay, OverlayAnswer } from './overlay.js'
 import { Pager } from './pager.js'
 import { Select } from './select.js'
 
-/** Without a key for this long nobody is in the middle of a word. */
+/** Pause without a key after which the person is not typing. */
 const QUIET_MS = 300
 
 interface OpenedOverlay {
   about: Overlay
   view: OpenOverlay
-  /** It has the keys. */
+  /** True if the overlay receives keys. */
   focused: boolean
 }
 
-/** What lies over the editor, the one that was opened last on top. */
+/** Stack of overlays; the newest is on top. */
 export class Overlays {
   private readonly stack: OpenedOverlay[] = []
   private timer: NodeJS.Timeout | undefined
@@ -30,7 +30,7 @@ export class Overlays {
   open(about: Overlay): void {
     const view =
       about.kind === 'select' ? new Select(about) : about.kind === 'pager' ? new Pager(about) : new Confirm(about)
-    // What the person asked for has the keys at once; a question waits until they do not type.
+    // A view that the person opened gets the keys at once; a question waits for a pause.
     this.stack.push({ about, view, focused: about.kind !== 'confirm' })
     if (about.kind === 'confirm') this.focusWhenQuiet()
   }
@@ -44,15 +44,15 @@ export class Overlays {
     this.stack.length = 0
   }
 
-  /** Returns whether the key was for the overlay. */
+  /** Handles a key. Returns whether an overlay used it. */
   handleKey(data: string, is: (action: Action) => boolean): boolean {
     const top = this.stack.at(-1)
-    // The mouse has what is above.
+    // Mouse events belong to the rows above.
     if (!top || data.startsWith('\u001b[<')) return false
     if (is('focus_overlay') && top.about.kind === 'confirm') top.focused = !top.focused
     else if (!top.focused) {
       this.focusWhenQuiet()
-      // Leaving is no letter of a message.
+      // Escape is never part of a message, so it may answer.
       if (!matchesKey(data, 'escape')) return false
       this.closeWith(top, { value: undefined })
     } else {
@@ -79,10 +79,10 @@ export class Overlays {
     this.host.answer(opened.about.id, answer)
   }
 
-  /** Gives a question the keys when nobody types; a message that is half written keeps them, until Tab. */
+  /** Gives a question the keys after a pause; an unfinished message keeps them until Tab. */
   private focusWhenQuiet(): void {
     this.clearTimers()
-    // A program that stood still reads first what was typed meanwhile: that is no answer either.
+    // A program that was blocked first reads older keys, which are no answer either.
     this.timer = setTimeout(() => (this.turn = setImmediate(() => this.focusTop())), QUIET_MS)
   }
   private clearTimers(): void {

@@ -5,7 +5,7 @@ import type { Theme } from '../theme.js'
 import type { Overlay } from '../types.js'
 import type { OpenOverlay, OverlayAnswer } from './overlay.js'
 
-/** A long text, a part of it at a time. */
+/** A long text, shown page by page. */
 export class Pager implements OpenOverlay {
   private scrolledRows = 0
   private page = 1
@@ -14,21 +14,20 @@ export class Pager implements OpenOverlay {
   constructor(private readonly overlay: Overlay & { kind: 'pager' }) {}
 
   render(columns: number, room: number, theme: Theme): { rows: string[] } {
-    // The text stays, so that its rows are made once for a width.
+    // The text does not change, so rows are rendered once for each width.
     if (this.rendered?.columns !== columns || this.rendered.theme !== theme)
       this.rendered = { columns, theme, rows: this.overlay.body.flatMap((block) => renderBlock(block, columns, theme)) }
     const { rows } = this.rendered
     this.page = Math.max(1, room - 2)
     this.scrolledRows = Math.max(0, Math.min(this.scrolledRows, rows.length - this.page))
     const end = Math.min(rows.length, this.scrolledRows + this.page)
+    const first = rows.length === 0 ? 0 : this.scrolledRows + 1
     const title = theme.bold(visibleLine(this.overlay.title))
     return {
       rows: [
         title,
         ...rows.slice(this.scrolledRows, end),
-        theme.dim(
-          `rows ${rows.length === 0 ? 0 : this.scrolledRows + 1}-${end} of ${rows.length} · ↑ ↓ PgUp PgDn g G · q leaves`,
-        ),
+        theme.dim(`rows ${first}-${end} of ${rows.length} · ↑ ↓ PgUp PgDn g G · q closes`),
       ],
     }
   }

@@ -6,7 +6,7 @@ import type { OpenOverlay, OverlayAnswer } from './overlay.js'
 
 const MAX_ROWS = 10
 
-/** One of some things; what is typed narrows them. */
+/** A list to choose from; typing filters it. */
 export class Select implements OpenOverlay {
   private typed = ''
   private list: SelectList | undefined
@@ -18,7 +18,9 @@ export class Select implements OpenOverlay {
 
   render(columns: number, room: number, theme: Theme): { rows: string[] } {
     const list = (this.list ??= this.createList(Math.max(1, Math.min(MAX_ROWS, room - 2)), theme))
-    const title = `${theme.bold(visibleLine(this.overlay.title))} ${this.typed === '' ? theme.dim('type to narrow, Enter takes it, Esc leaves') : visibleLine(this.typed)}`
+    const help = theme.dim('type to filter, Enter selects, Esc closes')
+    const filter = this.typed === '' ? help : visibleLine(this.typed)
+    const title = `${theme.bold(visibleLine(this.overlay.title))} ${filter}`
     return { rows: [title, ...list.render(columns)] }
   }
 

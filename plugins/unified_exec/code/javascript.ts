@@ -1,5 +1,7 @@
-/** What runs a JavaScript snippet: an ES module beside it that brings the global `vtcode` and tells its `result`. */
-export const javascript = `import { Socket } from 'node:net'
+/**
+ * The program that runs a JavaScript snippet: an ES module that provides the global `vtcode` and reports its `result`.
+ */
+export const javascriptStart = `import { Socket } from 'node:net'
 
 class CallError extends Error {
   constructor({ code, message, hint }) {
@@ -40,9 +42,9 @@ globalThis.vtcode = Object.freeze({
 })
 
 const { result } = await import('./snippet.mjs')
-const told = result === undefined ? undefined : JSON.stringify({ result })
-if (told !== undefined) {
+const message = result === undefined ? undefined : JSON.stringify({ result })
+if (message !== undefined) {
   line.ref()
-  line.write(told + '\\n', () => line.unref())
+  line.write(message + '\\n', () => line.unref())
 }
 `

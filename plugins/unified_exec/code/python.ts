@@ -1,4 +1,4 @@
-/** The module `vtcode` of a Python snippet. */
+/** The module `vtcode` for Python snippets. */
 export const pythonModule = `import json
 import os
 import socket
@@ -14,19 +14,19 @@ _line = socket.socket(fileno=3)
 _answers = _line.makefile("rb")
 _turn = threading.Lock()
 
-def _tell(message):
+def _send(message):
     _line.sendall(json.dumps(message, allow_nan=False).encode() + b"\\n")
 
 def call(tool, input=None):
     with _turn:
-        _tell({"id": 0, "tool": tool, "input": input or {}})
+        _send({"id": 0, "tool": tool, "input": input or {}})
         answer = json.loads(_answers.readline())
     if "error" in answer:
         raise CallError(answer["error"]["code"], answer["error"]["message"], answer["error"]["hint"])
     return answer["output"]
 `
 
-/** What runs a Python snippet as the program it would be, and tells its `result`. */
+/** The program that runs a Python snippet as `__main__` and reports its `result`. */
 export const pythonStart = `import os
 import sys
 import traceback
@@ -53,7 +53,7 @@ except BaseException as error:
 finally:
     if "result" in module.__dict__:
         try:
-            vtcode._tell({"result": module.result})
+            vtcode._send({"result": module.result})
         except (TypeError, ValueError, RecursionError, OSError):
             pass
 `

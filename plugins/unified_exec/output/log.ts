@@ -1,40 +1,40 @@
 import type { Context } from '../../../core/index.js'
 import {
-  longestSecret,
+  MAX_SECRET_CHARACTERS,
   openSpool,
-  settledWithin,
-  SpoolCleaner,
-  withoutSecrets,
-  type Spool,
+  findSettledEnd,
+  SpoolRedactor,
+  redactBytes,
+  type SpoolFile,
 } from '../../lib/state/index.js'
 import { countNewlines } from './newlines.js'
-import { kept, Ring } from './ring.js'
-import { shownLength } from './text.js'
+import { RING_BYTES, Ring } from './ring.js'
+import { measureSafeLength } from './text.js'
 
-/** Bytes of one stream that are kept on disk; beyond them it is only counted. */
-const longestSpool = 64 * 1024 * 1024
+/** Bytes of one stream that are kept on disk; more are only counted. */
+const MAX_SPOOL_BYTES = 64 * 1024 * 1024
 
-/** Bytes that an unfinished escape sequence may hold back. */
-const lookBack = 256
+/** The longest unfinished escape sequence that delays output. */
+const LOOK_BACK_BYTES = 256
 
-/** A position in a stream, with the newlines before it, so that nothing is read again to count them. */
+/** A position in a stream with the newlines before it, so that they are counted once. */
 export interface StreamPosition {
   at: number
   newlines: number
 }
 
 /**
- * What one stream of a program brought: all of it as long as it is short, else its two ends in memory and the whole in a spool
- * file. Positions are bytes from the start of the stream.
+ * The output of one stream of a program. A short one stays in memory; of a long one, memory holds both ends and a spool
+ * file the whole. Positions are bytes from the start of the stream.
  */
 export class StreamLog {
   newlines = 0
-  /** Where the whole stream can be read, once it is kept. */
+  /** The spool file with the whole stream, once there is one. */
   spool_path: string | undefined
   private readonly ring = new Ring()
   private opening: Promise<void> | undefined
-  private file: Spool | undefined
-  private cleaner: SpoolCleaner | undefined
+  private file: SpoolFile | undefined
+  private cleaner: SpoolRedactor | undefined
   private written = 0
   private cleaned = 0
   private cleaning: Promise<void> = Promise.resolve()
@@ -48,28 +48,31 @@ export class StreamLog {
     return this.ring.total
   }
   get spool_truncated(): boolean {
-    return this.opening !== undefined && this.total > longestSpool
+    return this.opening !== undefined && this.total > MAX_SPOOL_BYTES
   }
 
-  /** The promise, if there is one, holds the next chunk back. */
+  /** Appends a chunk. The next chunk must wait for the returned promise, if any. */
   append(chunk: Buffer): Promise<void> | undefined {
     this.ring.append(chunk)
     this.newlines += countNewlines(chunk)
     if (this.file) this.write(chunk)
-    // An answer shows less than this, so the file will be asked for. Nothing may leave the memory before there is one.
-    else if (this.total > kept.head) this.opening ??= this.open()
-    return this.file || this.total < kept.tail ? undefined : this.opening
+    // Results show less than this, so the file will be needed. Memory drops nothing before it exists.
+    else if (this.total > RING_BYTES.head) this.opening ??= this.open()
+    return this.file || this.total < RING_BYTES.tail ? undefined : this.opening
   }
 
-  /** Up to where the stream can be shown while more may come: neither an escape sequence nor a secret is told in halves. */
-  shown(plain: boolean): StreamPosition {
-    const last = this.ring.read(Math.max(0, this.total - longestSecret), this.total)!
-    const cut = Math.max(0, last.length - lookBack)
-    const length = Math.min(cut + shownLength(last.subarray(cut), plain), settledWithin(last.toString('latin1')))
+  /**
+   * Returns the position up to which the stream can be shown while more may come: before a partial escape sequence or
+   * secret.
+   */
+  findSafeEnd(plain: boolean): StreamPosition {
+    const last = this.ring.read(Math.max(0, this.total - MAX_SECRET_CHARACTERS), this.total)!
+    const cut = Math.max(0, last.length - LOOK_BACK_BYTES)
+    const length = Math.min(cut + measureSafeLength(last.subarray(cut), plain), findSettledEnd(last.toString('latin1')))
     return { at: this.total - last.length + length, newlines: this.newlines - countNewlines(last.subarray(length)) }
   }
 
-  /** The bytes from `from` to `to`; fewer if some are neither in memory nor on disk. */
+  /** Returns the bytes from `from` to `to`; fewer if some are neither in memory nor on disk. */
   async read(from: number, to: number): Promise<Buffer> {
     const held = this.ring.read(from, to)
     if (held) return held
@@ -79,9 +82,12 @@ export class StreamLog {
     return await file.read(from, to - from)
   }
 
-  /** Puts the stream on disk, if it is not there yet; answers where. Its secrets leave the file behind the answer, before it is read. */
-  async keep(): Promise<string | undefined> {
-    await (this.opening ??= this.open(withoutSecrets))
+  /**
+   * Writes the stream to disk once and returns the path. Its secrets are removed after the result, before the file is
+   * read.
+   */
+  async saveSpool(): Promise<string | undefined> {
+    await (this.opening ??= this.open(redactBytes))
     void this.clean()
     return this.spool_path
   }
@@ -93,13 +99,13 @@ export class StreamLog {
     this.file = undefined
   }
 
-  /** What is all there can be cleaned on its way to the disk. */
+  /** A complete stream can be redacted before it is written. */
   private async open(clean?: (bytes: Buffer) => Buffer): Promise<void> {
-    // Without room on the disk the program runs on; the answer names no file then.
+    // On a full disk the program continues; the result then names no file.
     const file = await openSpool(this.context, this.label).catch(() => undefined)
     if (!file) return
     this.file = file
-    this.cleaner = new SpoolCleaner(file, this.context)
+    this.cleaner = new SpoolRedactor(file, this.context)
     this.spool_path = file.path
     const bytes = this.ring.read(0, this.total)!
     this.write(clean ? clean(bytes) : bytes)
@@ -107,11 +113,11 @@ export class StreamLog {
   }
 
   /**
-   * At once, into the memory of the system: handing it to another thread takes longer than writing it, and what came has to be
-   * written before more comes in any case.
+   * Writes synchronously into the cache of the system, which is faster than another thread. The next chunk needs it
+   * written anyway.
    */
   private write(chunk: Buffer): void {
-    const piece = chunk.subarray(0, longestSpool - this.written)
+    const piece = chunk.subarray(0, MAX_SPOOL_BYTES - this.written)
     if (piece.length === 0 || this.spool_path === undefined) return
     try {
       this.file!.writeNow(piece)
@@ -122,12 +128,12 @@ export class StreamLog {
     }
   }
 
-  /** Takes the secrets out of what is on disk, once for what was written since. */
+  /** Redacts the file, once for the bytes written since the last time. */
   private clean(): Promise<void> {
     const { cleaner } = this
     if (cleaner && this.cleaned !== this.written) {
       this.cleaned = this.written
-      this.cleaning = this.cleaning.then(() => cleaner.clean())
+      this.cleaning = this.cleaning.then(() => cleaner.redact())
     }
     return this.cleaning
   }

@@ -1,7 +1,7 @@
 /**
  * (func (param $end i32) (result i32) (local $at i32) (local $sum i32)
  *   loop: $sum += popcount(bitmask(the 16 bytes at $at == '\n')); $at += 16; again while $at < $end)
- * over one page of memory. In JavaScript the same takes longer than draining the pipe that the bytes came from.
+ * over one page of memory. JavaScript would need longer than reading the bytes from the pipe.
  */
 const program = [
   [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00], // "\0asm", version 1
@@ -31,7 +31,7 @@ const { m: memory, n: count } = new WebAssembly.Instance(new WebAssembly.Module(
   .exports as Counter
 const page = Buffer.from(memory.buffer)
 
-/** Newlines in a chunk. */
+/** Returns the number of newlines in a chunk. */
 export function countNewlines(bytes: Buffer): number {
   let sum = 0
   for (let at = 0; at < bytes.length; at += page.length) {

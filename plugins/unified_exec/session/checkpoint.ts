@@ -1,20 +1,23 @@
 import type { Context, Notice, VtError } from '../../../core/index.js'
-import { notice, pluralize, createSlotError, some } from '../../lib/base/index.js'
+import { notice, pluralize, createSlotError, formatNames } from '../../lib/base/index.js'
 import { FileSnapshots, type WatchedChange } from '../../lib/snapshots/index.js'
 import { listFiles, statEntries } from '../../lib/search/index.js'
 
-/** What was copied before a command, and, once it has ended, what it changed of that. */
+/** The files copied before a command, and its changes to them once it has ended. */
 export interface CommandCheckpoint {
   files: number
-  /** Every file of the workspace that is not ignored. */
+  /** Set when every file that is not ignored was copied. */
   complete: boolean
   changed: WatchedChange[]
 }
 
-const most = { files: 2000, bytes: 64 * 1024 * 1024 }
+const LIMITS = { files: 2000, bytes: 64 * 1024 * 1024 }
 
-/** Copies the files of the workspace before a command that nobody was asked about; `after` keeps what it changed for undo, and tells it. */
-export async function checkpointBefore(
+/**
+ * Copies the files of the workspace before a command without approval. `after` keeps its changes for undo and reports
+ * them.
+ */
+export async function createCheckpoint(
   context: Context,
   id: string,
 ): Promise<{ checkpoint: CommandCheckpoint; after(): Promise<Notice[]> }> {
@@ -24,10 +27,10 @@ export async function checkpointBefore(
     session.onClose(() => made.close())
     return made
   })
-  const there = await filesOf(context)
-  const newest = await newestOf(context, there.files)
-  const { watched, compare } = await snapshots.before(newest)
-  if (newest.length > 0 && watched === 0) throw withoutCopies()
+  const there = await listCopyableFiles(context)
+  const newest = await selectNewest(context, there.files)
+  const { watched, compare } = await snapshots.copyFiles(newest)
+  if (newest.length > 0 && watched === 0) throw createCheckpointError()
   const checkpoint: CommandCheckpoint = {
     files: watched,
     complete: there.complete && watched === there.files.length,
@@ -37,23 +40,23 @@ export async function checkpointBefore(
   return {
     checkpoint,
     async after() {
-      const made = there.complete ? (await filesOf(context)).files.filter((path) => !known.has(path)) : []
+      const made = there.complete ? (await listCopyableFiles(context)).files.filter((path) => !known.has(path)) : []
       checkpoint.changed = await compare(id, made)
-      return [told(checkpoint)]
+      return [createNotice(checkpoint)]
     },
   }
 }
 
-async function filesOf(context: Context): Promise<{ files: string[]; complete: boolean }> {
-  // A command may end long after the call that started it.
+async function listCopyableFiles(context: Context): Promise<{ files: string[]; complete: boolean }> {
+  // The command may outlive the call that started it.
   const lasting = Object.create(context, { signal: { value: new AbortController().signal } }) as Context
   await using folder = await context.workspace.openDirectory('.')
   const { files, incomplete } = await listFiles(lasting, folder, { include_hidden: true })
   return { files: files.filter((path) => !/^\.vtcode\/|(^|\/)\.git\//.test(path)), complete: !incomplete }
 }
 
-/** Those that were written last: what is in no history yet is among them. */
-async function newestOf(context: Context, files: string[]): Promise<string[]> {
+/** Selects the files written last, because they may not be in any history yet. */
+async function selectNewest(context: Context, files: string[]): Promise<string[]> {
   const entries = await statEntries(context, files)
   const found = files.flatMap((path) => {
     const entry = entries.get(path)
@@ -62,27 +65,24 @@ async function newestOf(context: Context, files: string[]): Promise<string[]> {
   let bytes = 0
   return found
     .sort((a, b) => b.at - a.at)
-    .slice(0, most.files)
-    .flatMap(({ path, bytes: size }) => ((bytes += size) > most.bytes ? [] : [path]))
+    .slice(0, LIMITS.files)
+    .flatMap(({ path, bytes: size }) => ((bytes += size) > LIMITS.bytes ? [] : [path]))
 }
 
-function told({ files, complete, changed }: CommandCheckpoint): Notice {
-  const kept = `${pluralize(files, 'file', 'files')} copied before it${complete ? '' : ', not all there are'}`
+function createNotice({ files, complete, changed }: CommandCheckpoint): Notice {
+  const kept = `${pluralize(files, 'file', 'files')} copied before it${complete ? '' : ', not all of them'}`
   const what =
     changed.length === 0
-      ? 'it changed none that is not ignored'
-      : `it changed ${some(changed.map(({ path }) => path))}, which \`vtcode undo\` takes back`
+      ? 'it changed none of them'
+      : `it changed ${formatNames(changed.map(({ path }) => path))}, which \`vtcode undo\` can restore`
   return notice(
     'VT_EXEC_SANDBOXED',
-    `Nobody was asked: it ran in the sandbox, without network, with the workspace alone to write (policy.sandboxed_commands); ${kept}; ${what}.`,
+    `The command ran without approval (policy.sandboxed_commands), in the sandbox, without network, ` +
+      `writing only the workspace; ${kept}; ${what}.`,
   )
 }
 
-const withoutCopies = (): VtError =>
-  createSlotError(
-    'VT_EXEC_SANDBOX',
-    'No checkpoint can be kept here, so no command runs without the user being asked.',
-    {
-      hint: 'Nothing was run. Give {field:sandbox_permissions}: use_default, so that the user is asked.',
-    },
-  )
+const createCheckpointError = (): VtError =>
+  createSlotError('VT_EXEC_SANDBOX', 'No checkpoint can be written, so the command needs approval.', {
+    hint: 'Nothing was run. Give {field:sandbox_permissions}: use_default to ask the user.',
+  })

@@ -1,4 +1,4 @@
-const named: Record<string, string> = {
+const KEY_SEQUENCES: Record<string, string> = {
   enter: '\r',
   tab: '\t',
   esc: '\x1b',
@@ -13,13 +13,13 @@ const named: Record<string, string> = {
   'page-up': '\x1b[5~',
   'page-down': '\x1b[6~',
 }
-const functionKeys = ['OP', 'OQ', 'OR', 'OS', '[15~', '[17~', '[18~', '[19~', '[20~', '[21~', '[23~', '[24~']
+const FUNCTION_KEYS = ['OP', 'OQ', 'OR', 'OS', '[15~', '[17~', '[18~', '[19~', '[20~', '[21~', '[23~', '[24~']
 
-/** What a terminal sends for a key of the schema. */
-export function sequenceOf(key: string): string {
+/** Returns the bytes that a terminal sends for a key of the schema. */
+export function toKeySequence(key: string): string {
   const [, letter] = /^ctrl-([a-z])$/.exec(key) ?? []
   if (letter) return String.fromCharCode(letter.charCodeAt(0) & 0x1f)
   const [, number] = /^f(\d+)$/.exec(key) ?? []
-  if (number) return `\x1b${functionKeys[Number(number) - 1]}`
-  return named[key]!
+  if (number) return `\x1b${FUNCTION_KEYS[Number(number) - 1]}`
+  return KEY_SEQUENCES[key]!
 }

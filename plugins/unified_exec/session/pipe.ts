@@ -1,19 +1,19 @@
 import type { ChildProcess } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import type { Duplex, Readable } from 'node:stream'
-import { start } from '../../../core/system/index.js'
+import { spawnProgram } from '../../../core/system/index.js'
 import type { Launch } from '../../../core/index.js'
 import { drain, outputPipes, type OutputPipes } from '../../lib/process/index.js'
 import type { Exit, OutputSink, Transport } from './transport.js'
 
 export interface Pipes {
-  /** Whether standard input is ours to write to; otherwise it is empty. */
+  /** True if we write standard input; otherwise it is empty. */
   stdin: boolean
-  /** Whether the program gets a private line on descriptor 3. */
+  /** True if the program gets a private pipe on descriptor 3. */
   channel?: boolean
 }
 
-/** Starts a program with standard output and standard error apart. Rejects with the system's error when it cannot be started. */
+/** Starts a program with separate standard output and standard error. Rejects with the system's error. */
 export async function startPipe(
   launch: Launch,
   { stdin, channel = false }: Pipes,
@@ -21,14 +21,14 @@ export async function startPipe(
 ): Promise<Transport> {
   const pipes = await outputPipes.take()
   const source = stdin ? 'pipe' : 'ignore'
-  const child = writingTo(pipes, ({ stdout, stderr }) =>
-    start(launch, [source, stdout, stderr, ...(channel ? (['pipe'] as const) : [])]),
+  const child = startWithPipes(pipes, ({ stdout, stderr }) =>
+    spawnProgram(launch, [source, stdout, stderr, ...(channel ? (['pipe'] as const) : [])]),
   )
   const { pid } = child
   if (pid === undefined) throw await new Promise<Error>((resolve) => child.once('error', resolve))
   child.on('error', () => {})
   const input = child.stdin
-  // A program that ends before it has read its input is no error of ours.
+  // A program may end before it has read its input.
   input?.on('error', () => {})
   const line = child.stdio[3] as Duplex | undefined
   const streams = [
@@ -40,7 +40,7 @@ export async function startPipe(
     backend: 'pipe',
     pid,
     exited: new Promise<Exit>((resolve) => child.once('exit', (exit_code, signal) => resolve({ exit_code, signal }))),
-    drained: Promise.all(streams.map(closing)).then(() => {}),
+    drained: Promise.all(streams.map(waitForClose)).then(() => {}),
     writable: () => input?.writable === true && !input.destroyed,
     write: (data) => void input?.write(data),
     end: () => void input?.end(),
@@ -51,8 +51,8 @@ export async function startPipe(
   }
 }
 
-/** The ends that are the program's are not ours any more, and nothing of them is where it did not start. */
-function writingTo(
+/** Closes the ends of the program here, and all ends if it did not start. */
+function startWithPipes(
   pipes: OutputPipes | undefined,
   run: (ends: Record<'stdout' | 'stderr', number | 'pipe'>) => ChildProcess,
 ): ChildProcess {
@@ -67,4 +67,4 @@ function writingTo(
   }
 }
 
-const closing = (stream: Readable): Promise<void> => new Promise((resolve) => stream.once('close', resolve))
+const waitForClose = (stream: Readable): Promise<void> => new Promise((resolve) => stream.once('close', resolve))

@@ -3,13 +3,13 @@ import { closeSync, constants as files, openSync, writeSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { ReadStream } from 'node:tty'
-import { leaderEnded, watchGroup } from '../../../core/system/index.js'
+import { noteLeaderExit, watchGroup } from '../../../core/system/index.js'
 import type { Launch } from '../../../core/index.js'
 import type { Exit, OutputSink, Size, Transport } from './transport.js'
 
 /**
- * The native half of node-pty. Its JavaScript half loses the last lines of up to every third program, hangs us when a full
- * terminal is written to, and sets PWD.
+ * The native part of node-pty. Its JavaScript part loses the last lines of up to every third program, blocks when a
+ * full terminal is written to, and sets PWD.
  */
 interface Native {
   fork(
@@ -30,27 +30,27 @@ interface Native {
 
 let loaded: Native | undefined
 
-/** Loads the native half; throws where there is none for this machine. */
-function native(): Native {
+/** Loads the native part; throws where this machine has none. */
+function loadNative(): Native {
   const { requireBinary } = createRequire(import.meta.url)('node-pty/requireBinary.js') as {
     requireBinary(name: string): Native
   }
   return (loaded ??= requireBinary('pty.node'))
 }
 
-const helper = (): string =>
+const findSpawnProgram = (): string =>
   process.platform === 'darwin'
     ? createRequire(import.meta.url).resolve(`@lydell/node-pty-darwin-${process.arch}/spawn-helper`)
     : ''
 
-/** Milliseconds without output after which the end of a program is believed although its mark did not come through. */
-const patience = 200
+/** Milliseconds without output after which a program counts as ended although its mark is missing. */
+const END_MARK_WAIT_MS = 200
 
-/** Starts a program in a terminal of its own. Throws when this machine has none. */
+/** Starts a program in a terminal of its own. Throws where this machine has none. */
 export function startTerminal(launch: Launch, size: Size, sink: OutputSink): Transport {
   const env = Object.entries(launch.env).map(([name, value]) => `${name}=${value}`)
   let terminal: Terminal | undefined
-  const { fd, pid, pty } = native().fork(
+  const { fd, pid, pty } = loadNative().fork(
     launch.file,
     launch.args,
     env,
@@ -60,14 +60,14 @@ export function startTerminal(launch: Launch, size: Size, sink: OutputSink): Tra
     -1,
     -1,
     true,
-    helper(),
+    findSpawnProgram(),
     (code, signal) => {
-      leaderEnded(pid)
-      terminal?.exit({ exit_code: signal ? null : code, signal: signal ? nameOf(signal) : null })
+      noteLeaderExit(pid)
+      terminal?.exit({ exit_code: signal ? null : code, signal: signal ? toSignalName(signal) : null })
     },
   )
   watchGroup(pid)
-  terminal = new Terminal(fd, pid, hold(pty), sink)
+  terminal = new Terminal(fd, pid, openSlave(pty), sink)
   return terminal
 }
 
@@ -75,8 +75,8 @@ class Terminal implements Transport {
   readonly backend = 'pty'
   readonly exited: Promise<Exit>
   readonly drained: Promise<void>
-  private readonly ended = deferred<Exit>()
-  private readonly drain = deferred<void>()
+  private readonly ended = createDeferred<Exit>()
+  private readonly drain = createDeferred<void>()
   private readonly master: ReadStream
   private readonly mark = new EndMark()
   private readonly input: Input
@@ -86,7 +86,7 @@ class Terminal implements Transport {
   constructor(
     private readonly fd: number,
     readonly pid: number,
-    // A terminal whose last program has gone throws away what nobody has read yet: as long as we hold it too, it does not.
+    // A terminal drops unread output when its last holder leaves, so we hold it too.
     private readonly slave: number | undefined,
     private readonly sink: OutputSink,
   ) {
@@ -96,7 +96,7 @@ class Terminal implements Transport {
     this.master = new ReadStream(fd)
     this.master.on('data', (chunk: Buffer) => {
       this.idle?.refresh()
-      this.hand(this.mark.take(chunk))
+      this.forward(this.mark.take(chunk))
       if (this.mark.seen) this.finish()
     })
     this.master.on('error', () => this.release())
@@ -105,7 +105,7 @@ class Terminal implements Transport {
   exit(exit: Exit): void {
     this.ended.resolve(exit)
     if (!this.open) return
-    this.idle = setTimeout(() => this.finish(), patience)
+    this.idle = setTimeout(() => this.finish(), END_MARK_WAIT_MS)
     const attempt = (): void => {
       if (this.open && this.slave !== undefined && !this.mark.write(this.slave)) setTimeout(attempt, 5)
     }
@@ -116,7 +116,7 @@ class Terminal implements Transport {
   write = (data: Buffer): void => this.input.write(data)
   end = (): void => this.write(Buffer.from('\x04'))
   resize = ({ cols, rows }: Size): void => {
-    if (this.open) native().resize(this.fd, cols, rows)
+    if (this.open) loadNative().resize(this.fd, cols, rows)
   }
 
   release = (): void => {
@@ -128,7 +128,7 @@ class Terminal implements Transport {
     this.finish()
   }
 
-  private hand(chunk: Buffer): void {
+  private forward(chunk: Buffer): void {
     const busy = chunk.length > 0 ? this.sink('stdout', chunk) : undefined
     if (!busy) return
     this.master.pause()
@@ -137,12 +137,15 @@ class Terminal implements Transport {
 
   private finish(): void {
     clearTimeout(this.idle)
-    this.hand(this.mark.rest())
+    this.forward(this.mark.rest())
     this.drain.resolve()
   }
 }
 
-/** What is typed, written as fast as the terminal takes it. Not through a stream: libuv spins on a terminal whose program does not read. */
+/**
+ * Writes typed text as fast as the terminal takes it. A stream would not do: libuv spins on a terminal whose program
+ * does not read.
+ */
 class Input {
   private readonly queue: Buffer[] = []
   private waiting = false
@@ -178,7 +181,7 @@ class Input {
   }
 }
 
-function hold(pty: string): number | undefined {
+function openSlave(pty: string): number | undefined {
   try {
     return openSync(pty, files.O_RDWR | files.O_NOCTTY | files.O_NONBLOCK)
   } catch {
@@ -187,8 +190,8 @@ function hold(pty: string): number | undefined {
 }
 
 /**
- * A mark that we write behind the last output of a program that has ended. The terminal keeps the order, so when it comes
- * through, everything before it has come through.
+ * A mark that we write after the last output of an ended program. The terminal keeps the order, so all output has come
+ * when the mark comes.
  */
 class EndMark {
   seen = false
@@ -196,13 +199,13 @@ class EndMark {
   private written = 0
   private held: Buffer = Buffer.alloc(0)
 
-  /** False while the terminal is full. */
+  /** Writes the mark; returns false while the terminal is full. */
   write(slave: number): boolean {
     this.written += attemptWrite(slave, this.bytes.subarray(this.written)) ?? this.bytes.length
     return this.written >= this.bytes.length
   }
 
-  /** What of a chunk is output; the start of what may become the mark is held back. */
+  /** Returns the output in a chunk; holds back a possible start of the mark. */
   take(chunk: Buffer): Buffer {
     if (this.written === 0 || this.seen) return chunk
     const data = Buffer.concat([this.held, chunk])
@@ -218,7 +221,7 @@ class EndMark {
     return possible ? data.subarray(0, start) : data
   }
 
-  /** What was held back for a mark that did not come. */
+  /** Returns the bytes that were held back for a missing mark. */
   rest(): Buffer {
     const rest = this.held
     this.held = Buffer.alloc(0)
@@ -226,7 +229,7 @@ class EndMark {
   }
 }
 
-/** Bytes that the terminal took, 0 when it is full, `undefined` when it is gone. */
+/** Writes and returns the number of bytes taken: 0 when the terminal is full, `undefined` when it is closed. */
 function attemptWrite(fd: number, data: Buffer): number | undefined {
   try {
     return writeSync(fd, data)
@@ -235,10 +238,10 @@ function attemptWrite(fd: number, data: Buffer): number | undefined {
   }
 }
 
-const nameOf = (signal: number): string =>
+const toSignalName = (signal: number): string =>
   Object.entries(constants.signals).find(([, value]) => value === signal)?.[0] ?? `SIG${signal}`
 
-function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
+function createDeferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
   let resolve!: (value: T) => void
   const promise = new Promise<T>((settle) => (resolve = settle))
   return { promise, resolve }

@@ -1,17 +1,17 @@
 import type { Context } from '../../../core/index.js'
 import { createSlotError, trimEndChars } from '../../lib/base/index.js'
-import { tail as lastOf, lines, runProgram } from '../../lib/process/index.js'
+import { createTail, createLineReader, runProgram } from '../../lib/process/index.js'
 import { findRipgrep } from '../../lib/search/index.js'
-import { plainText } from '../output/text.js'
-import { chunks, type StreamSource } from './source.js'
+import { toPlainText } from '../output/text.js'
+import { readChunks, type StreamSource } from './source.js'
 
 /** Characters shown of one line. */
-const longestLine = 2000
-/** Sources up to this size are searched as they are shown, larger ones as they came. */
-const cleanable = 16 * 1024 * 1024
+const MAX_LINE_CHARS = 2000
+/** Sources up to this size are searched without escape sequences; larger ones raw. */
+const MAX_CLEANED_BYTES = 16 * 1024 * 1024
 
-/** The first and the last lines of a source; head and tail that meet show the text once. */
-export async function ends(
+/** Reads the first and last lines of a source; if they meet, the text is shown once. */
+export async function readEnds(
   source: StreamSource,
   head: number,
   tail: number,
@@ -21,15 +21,15 @@ export async function ends(
   let total = 0
   const take = (line: Buffer): void => {
     total += 1
-    if (first.length < head) first.push(shown(line))
+    if (first.length < head) first.push(toShownLine(line))
     else if (tail > 0) {
-      last.push(shown(line))
+      last.push(toShownLine(line))
       if (last.length > tail) last.shift()
     }
   }
-  const reader = lines(take)
+  const reader = createLineReader(take)
   let terminated = true
-  for await (const chunk of chunks(source)) {
+  for await (const chunk of readChunks(source)) {
     void reader.take(chunk)
     terminated = chunk[chunk.length - 1] === 10
   }
@@ -42,9 +42,9 @@ export async function ends(
   return { output, total_lines: total, omitted }
 }
 
-function shown(line: Buffer): string {
-  const text = plainText(trimEndChars(line.toString(), '\r'))
-  return text.length > longestLine ? `${text.slice(0, longestLine - 1)}…` : text
+function toShownLine(line: Buffer): string {
+  const text = toPlainText(trimEndChars(line.toString(), '\r'))
+  return text.length > MAX_LINE_CHARS ? `${text.slice(0, MAX_LINE_CHARS - 1)}…` : text
 }
 
 export interface QueryMatches {
@@ -59,56 +59,72 @@ export interface StreamQuery {
   most: number
 }
 
-/** The lines of a source that match, found by ripgrep. Errors: VT_SEARCH_PATTERN, VT_SEARCH_ENGINE_MISSING, VT_CALL_ABORTED. */
-export async function searched(
+/**
+ * Searches the lines of a source with ripgrep. Errors: VT_SEARCH_PATTERN, VT_SEARCH_TIMEOUT, VT_SEARCH_ENGINE_MISSING,
+ * VT_CALL_ABORTED.
+ */
+export async function searchSource(
   source: StreamSource,
   { query, literal, most }: StreamQuery,
-  { signal }: Context,
+  { signal, host }: Context,
 ): Promise<QueryMatches> {
-  const input = await wholeOf(source)
+  const input = await readWhole(source)
   const matches: QueryMatches['matches'] = []
   let matched_count = 0
   const take = (line: Buffer): void => {
     matched_count += 1
     if (matches.length >= most) return
     const border = line.indexOf(':')
-    matches.push({ line_number: Number(line.toString('latin1', 0, border)), text: shown(line.subarray(border + 1)) })
+    matches.push({
+      line_number: Number(line.toString('latin1', 0, border)),
+      text: toShownLine(line.subarray(border + 1)),
+    })
   }
   const file = await findRipgrep()
-  const shape = ['--no-config', '--color=never', '--no-heading', '--no-filename', '--line-number', '--text', '--crlf']
-  const args = [...shape, ...(literal ? ['-F'] : []), '-e', query, '-']
-  const reader = lines(take)
-  const complaint = lastOf()
+  const seconds = host.timeouts.engine / 1000
+  const options = ['--no-config', '--color=never', '--no-heading', '--no-filename', '--line-number', '--text', '--crlf']
+  const args = [...options, ...(literal ? ['-F'] : []), '-e', query, '-']
+  const reader = createLineReader(take)
+  const complaint = createTail()
   const ended =
-    file && (await runProgram({ file, args, cwd: '/', input }, { signal, seconds: 30 }, reader.take, complaint.take))
-  if (!ended) throw createSlotError('VT_SEARCH_ENGINE_MISSING', 'ripgrep, which searches in logs, cannot be started.')
-  if (ended.exit_code === undefined && !ended.timed_out)
+    file && (await runProgram({ file, args, cwd: '/', input }, { signal, seconds }, reader.take, complaint.take))
+  if (!ended) throw createSlotError('VT_SEARCH_ENGINE_MISSING', 'ripgrep, which searches logs, cannot be started.')
+  // The matches of a part would be counted as all.
+  if (ended.timed_out)
+    throw createSlotError(
+      'VT_SEARCH_TIMEOUT',
+      `The query '${query.slice(0, 100)}' did not finish within ${seconds} s.`,
+      {
+        retryable: true,
+      },
+    )
+  if (ended.exit_code === undefined)
     throw createSlotError(
       'VT_SEARCH_ENGINE_MISSING',
-      'ripgrep, which searches in logs, was ended by a signal before it was through.',
+      'ripgrep, which searches logs, was ended by a signal before it finished.',
       { retryable: true },
     )
   reader.end()
   if (ended.exit_code === 2) {
     throw createSlotError(
       'VT_SEARCH_PATTERN',
-      `The pattern '${query.slice(0, 100)}' is no regular expression: ${reason(complaint.text())}.`,
+      `The pattern '${query.slice(0, 100)}' is not a valid regular expression: ${parseReason(complaint.text())}.`,
     )
   }
-  return { matches, matched_count, total_lines: linesIn(input) }
+  return { matches, matched_count, total_lines: countLines(input) }
 }
 
-const reason = (text: string): string => (/error: (.*)/.exec(text)?.[1] ?? text.split('\n')[0] ?? '').slice(0, 150)
+const parseReason = (text: string): string => (/error: (.*)/.exec(text)?.[1] ?? text.split('\n')[0] ?? '').slice(0, 150)
 
-async function wholeOf(source: StreamSource): Promise<Buffer> {
+async function readWhole(source: StreamSource): Promise<Buffer> {
   const parts: Buffer[] = []
-  for await (const chunk of chunks(source)) parts.push(chunk)
+  for await (const chunk of readChunks(source)) parts.push(chunk)
   const whole = Buffer.concat(parts)
-  const needsCleaning = whole.length <= cleanable && (whole.includes(0x1b) || whole.includes(0x0d))
-  return needsCleaning ? Buffer.from(plainText(whole.toString())) : whole
+  const needsCleaning = whole.length <= MAX_CLEANED_BYTES && (whole.includes(0x1b) || whole.includes(0x0d))
+  return needsCleaning ? Buffer.from(toPlainText(whole.toString())) : whole
 }
 
-function linesIn(bytes: Buffer): number {
+function countLines(bytes: Buffer): number {
   let newlines = 0
   for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) newlines++
   return newlines + (bytes.length > 0 && bytes[bytes.length - 1] !== 10 ? 1 : 0)

@@ -2,29 +2,31 @@ import type { Terminal as XTerm } from '@xterm/headless'
 import type { CommandSession } from './session.js'
 import type { Size } from './transport.js'
 
-/** What a terminal shows now: one string a row, and where the cursor stands, 1-based. */
+/** The screen of a terminal: one string a row, and the position of the cursor, 1-based. */
 export interface Picture {
   rows: string[]
   cursor_row: number
   cursor_col: number
 }
 
-/** The screen of a session's terminal, drawn from its log and kept up to date from then on. */
-export function screenOf(session: CommandSession): Promise<Screen> {
+/** Opens the screen of a session's terminal, drawn from its log and updated from then on. */
+export function openScreen(session: CommandSession): Promise<Screen> {
   return (session.screen ??= Screen.open(session, session.stdout.total)) as Promise<Screen>
 }
 
-/** Programs ask terminals who they are and where the cursor is, and wait for the answer: then there has to be a screen to give it. */
+/**
+ * Opens a screen when a program queries the terminal, for example the cursor position, because it waits for the answer.
+ */
 export function answerQueries(session: CommandSession): void {
   const stop = session.watch((_, chunk) => {
-    if (!queries.test(chunk.toString('latin1'))) return
+    if (!TERMINAL_QUERIES.test(chunk.toString('latin1'))) return
     stop()
     session.screen ??= Screen.open(session, session.stdout.total)
   })
 }
 
-// Device attributes, device status, mode and version reports: what xterm answers.
-const queries = /\x1b\[(?:[>=]?0?c|\??[56]n|\?\d+\$p|>0?q)/
+// Device attributes, device status, modes and versions: the queries that xterm answers.
+const TERMINAL_QUERIES = /\x1b\[(?:[>=]?0?c|\??[56]n|\?\d+\$p|>0?q)/
 
 export class Screen {
   private answering = false
@@ -39,12 +41,12 @@ export class Screen {
     })
   }
 
-  /** Questions before position `old` were asked of nobody: they are drawn and not answered. */
+  /** Opens a screen. Queries before position `old` had no screen: they are drawn and not answered. */
   static async open(session: CommandSession, old: number): Promise<Screen> {
     const { default: xterm } = await import('@xterm/headless')
     const screen = new Screen(new xterm.Terminal({ ...session.size!, allowProposedApi: true, scrollback: 0 }), session)
     const now = session.stdout.total
-    // Drawn in order: chunks that come while the past is read wait for it.
+    // Chunks that come while the past is read are drawn after it.
     const past = Promise.all([session.stdout.read(0, old), session.stdout.read(old, now)])
     session.watch((_, chunk) => screen.draw(Buffer.from(chunk)))
     screen.drawn = past.then(async ([before, since]) => {
@@ -66,7 +68,7 @@ export class Screen {
     return { rows: lines, cursor_row: active.cursorY + 1, cursor_col: active.cursorX + 1 }
   }
 
-  /** Whether the program wants to know what is pasted. */
+  /** Returns whether the program asked for bracketed paste. */
   async pastes(): Promise<boolean> {
     await this.drawn
     return this.terminal.modes.bracketedPasteMode

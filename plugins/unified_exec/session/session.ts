@@ -2,49 +2,49 @@ import { constants } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isProcessRunning, signalGroup } from '../../../core/system/index.js'
 import { problem, type Context, type Notice } from '../../../core/index.js'
-import { settles } from '../../lib/process/index.js'
+import { hasSettled } from '../../lib/process/index.js'
 import type { SandboxEnd } from '../../lib/sandbox/index.js'
 import { StreamLog, type StreamPosition } from '../output/log.js'
 import type { CommandCheckpoint } from './checkpoint.js'
-import { Stillness } from './stillness.js'
+import { SilenceTimer } from './silence_timer.js'
 import type { Exit, OutputSink, Size, Stream, Transport } from './transport.js'
-import { carriersOf, groupRuns, signalTree } from './tree.js'
+import { findMarkedProcesses, isGroupRunning, signalTree } from './process_tree.js'
 
-/** What is settled about a session before its program starts. */
+/** The facts of a session that are known before its program starts. */
 export interface SessionFacts {
   id: string
   command: string | string[]
   /** Workspace-relative. */
   cwd: string
   sandbox: 'none' | 'bwrap'
-  /** Whether the sandbox lets it reach the network. */
+  /** True if the sandbox allows the network. */
   network: boolean
-  /** Says, once a program in the sandbox has ended, what its code outside does not. */
+  /** Returns, after the end of a program in the sandbox, the facts that its exit code hides. */
   endInside?: (exit_code: number | null) => SandboxEnd
-  /** Puts aside what a program in the sandbox made and must not: what was done is told. */
+  /** Moves away auto-executed config that a program in the sandbox created, and reports that. */
   tidy?: (exit?: Exit) => Promise<Notice[]>
-  /** What the program left behind when it ended may run on. */
+  /** True if background processes may outlive the program. */
   background: boolean
-  /** The size of its terminal, if it has one. */
+  /** The size of its terminal, if any. */
   tty: Size | undefined
-  /** What was copied before it, where nobody was asked about it. */
+  /** The copies made before a command without approval. */
   checkpoint?: CommandCheckpoint
-  /** Carried by every process of it. */
+  /** The mark in the environment of all its processes. */
   mark: string
-  /** Seconds after which it is ended: since its start, or since the last call on it. */
+  /** Seconds until it is ended, counted from its start or from the last call on it. */
   limit: { seconds: number; since: 'start' | 'call' }
 }
 
-const grace = { exit: 250, term: 200, kill: 100, flow: 2000 }
-/** Output is taken to be complete for now after this much silence. */
-const silence = 200
+const GRACE_MS = { exit: 250, term: 200, kill: 100, flow: 2000 }
+/** Silence after which output counts as complete for now. */
+const SILENCE_MS = 200
 
-/** What the session does to its screen, whoever draws it. */
-export interface DrawnScreen {
+/** The screen, as the session uses it. */
+export interface ScreenView {
   resize(size: Size): void
   close(): void
 }
-/** One started command with what it wrote, from its start until it is forgotten. */
+/** One started command with its output, from its start until it is forgotten. */
 export class CommandSession {
   readonly started_at = Date.now()
   readonly stdout: StreamLog
@@ -53,19 +53,19 @@ export class CommandSession {
   exit: Exit | undefined
   ended_at: number | undefined
   timed_out = false
-  /** Something it started outlived it and was ended. */
+  /** Set when a process that it started outlived it and was ended. */
   children_ended = false
-  /** Processes of it that left its session and run on. */
+  /** Its processes that left the session and still run. */
   survivors: number[] = []
-  /** What was put aside and not told yet. */
+  /** Notices about moved files that were not reported yet. */
   private tidied: Notice[] = []
-  /** Settles when the program has ended and its output is complete. */
+  /** Settles when the program has ended and all output has come. */
   readonly ended: Promise<void>
 
-  /** Of its terminal. */
+  /** The size of its terminal. */
   size: Size | undefined
-  /** The picture of its terminal, drawn once somebody looks at it. */
-  screen: Promise<DrawnScreen> | undefined
+  /** The screen of its terminal, drawn on first use. */
+  screen: Promise<ScreenView> | undefined
 
   private last_output_at = 0
   private readonly watchers = new Set<(stream: Stream, chunk: Buffer) => void>()
@@ -87,7 +87,7 @@ export class CommandSession {
     }
     let session: CommandSession | undefined
     const transport = await connect((stream, chunk) => {
-      session?.notice(stream, chunk)
+      session?.noteOutput(stream, chunk)
       return logs[stream].append(chunk)
     })
     return (session = new CommandSession(facts, logs, transport))
@@ -103,7 +103,7 @@ export class CommandSession {
     this.size = facts.tty
     this.timer = setTimeout(() => {
       this.timed_out = true
-      void this.end('SIGTERM', grace.term)
+      void this.end('SIGTERM', GRACE_MS.term)
     }, facts.limit.seconds * 1000)
     living.add(this)
     this.ended = this.follow()
@@ -112,9 +112,9 @@ export class CommandSession {
   get running(): boolean {
     return this.ended_at === undefined
   }
-  /** It has ended, and what it started in the background has not. */
+  /** True when it has ended but its background processes run. */
   get leftRunning(): boolean {
-    return !this.running && living.has(this) && groupRuns(this.transport.pid)
+    return !this.running && living.has(this) && isGroupRunning(this.transport.pid)
   }
   get plain(): boolean {
     return this.transport.backend === 'pipe'
@@ -126,26 +126,29 @@ export class CommandSession {
     return (this.ended_at ?? Date.now()) - this.started_at
   }
 
-  /** A call is made on it: it is not idle. */
+  /** Notes a call on the session, which is then not idle. */
   touch(): void {
     this.last_activity_at = Date.now()
     if (this.facts.limit.since === 'call') this.timer.refresh()
   }
 
-  /** Tells every chunk of output as it comes, for the moment of the call; the return value stops it. */
+  /** Passes every chunk of output on, valid only during the call. The returned function stops it. */
   watch(run: (stream: Stream, chunk: Buffer) => void): () => void {
     this.watchers.add(run)
     return () => void this.watchers.delete(run)
   }
 
-  /** Waits for the end, or for `ms` milliseconds if given; `forOutput` also for silence after output. Throws VT_CALL_ABORTED. */
+  /**
+   * Waits for the end, or at most `ms` milliseconds; with `forOutput` also ends at silence after output. Throws
+   * VT_CALL_ABORTED.
+   */
   async wait(ms: number | undefined, signal: AbortSignal, { forOutput = false } = {}): Promise<void> {
     const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
-    const still = new Stillness(silence)
-    if (forOutput && this.hasOutputAfter(this.position)) still.begin(Date.now() - this.last_output_at)
+    const still = new SilenceTimer(SILENCE_MS)
+    if (forOutput && this.hasNewerOutput(this.position)) still.begin(Date.now() - this.last_output_at)
     const unwatch = forOutput ? this.watch(() => still.begin()) : () => {}
     try {
-      if (!signal.aborted) await settles(Promise.race([this.ended, aborted, still.reached]), ms)
+      if (!signal.aborted) await hasSettled(Promise.race([this.ended, aborted, still.reached]), ms)
     } finally {
       unwatch()
       still.stop()
@@ -153,7 +156,7 @@ export class CommandSession {
     if (signal.aborted) throw problem('VT_CALL_ABORTED')
   }
 
-  /** Changes the size of its terminal; a session on pipes has none. */
+  /** Changes the size of its terminal; does nothing on pipes. */
   resize(size: Partial<Size>): void {
     if (!this.size) return
     this.size = { ...this.size, ...size }
@@ -161,62 +164,64 @@ export class CommandSession {
     void this.screen?.then((screen) => screen.resize(this.size!))
   }
 
-  /** The output to deliver now: from the last delivery or from a position told earlier, to where it can be shown. */
+  /** Takes the output to deliver: from the last delivery or from `cursor`, up to the position that can be shown. */
   take(cursor?: number): { from: Record<Stream, StreamPosition>; to: Record<Stream, StreamPosition>; cursor: number } {
-    const from = cursor === undefined ? this.delivered : this.placesAt(cursor)
-    const to = { stdout: this.endOf(this.stdout), stderr: this.endOf(this.stderr) }
+    const from = cursor === undefined ? this.delivered : this.findPositions(cursor)
+    const to = { stdout: this.findEnd(this.stdout), stderr: this.findEnd(this.stderr) }
     this.delivered = to
     const position = to.stdout.at + to.stderr.at
     this.marks.set(position, to)
-    if (this.marks.size > mostMarks) this.marks.delete([...this.marks.keys()][1]!)
+    if (this.marks.size > MAX_MARKS) this.marks.delete([...this.marks.keys()][1]!)
     return { from, to, cursor: position }
   }
 
-  /** What is there, without taking it. */
-  endOf(log: StreamLog): StreamPosition {
-    return this.running ? log.shown(this.plain) : { at: log.total, newlines: log.newlines }
+  /** Returns the end of the showable output without taking it. */
+  findEnd(log: StreamLog): StreamPosition {
+    return this.running ? log.findSafeEnd(this.plain) : { at: log.total, newlines: log.newlines }
   }
 
-  /** Whether there is more to deliver than what a position told earlier stands for. */
-  hasOutputAfter(cursor: number): boolean {
-    return cursor < this.endOf(this.stdout).at + this.endOf(this.stderr).at
+  /** Returns whether there is output after a position returned earlier. */
+  hasNewerOutput(cursor: number): boolean {
+    return cursor < this.findEnd(this.stdout).at + this.findEnd(this.stderr).at
   }
 
   private get position(): number {
     return this.delivered.stdout.at + this.delivered.stderr.at
   }
 
-  private placesAt(cursor: number): Record<Stream, StreamPosition> {
+  private findPositions(cursor: number): Record<Stream, StreamPosition> {
     const known = this.marks.get(cursor)
     if (known) return known
     const before = Math.max(...[...this.marks.keys()].filter((mark) => mark <= cursor))
     return this.marks.get(before)!
   }
 
-  private notice(stream: Stream, chunk: Buffer): void {
+  private noteOutput(stream: Stream, chunk: Buffer): void {
     this.last_output_at = Date.now()
     for (const watcher of this.watchers) watcher(stream, chunk)
   }
 
-  /** Ends the program with everything it started: `signal`, then SIGKILL after `ms`. Settles when nothing of its session is left. */
+  /**
+   * Ends the program with everything it started: `signal`, then SIGKILL after `ms`. Settles when the session is empty.
+   */
   end(signal: NodeJS.Signals, ms: number): Promise<void> {
     return (this.ending ??= this.terminate(signal, ms))
   }
 
-  /** Ends what is left of it and waits for that. */
-  async stop(signal: NodeJS.Signals = 'SIGTERM', ms = grace.term): Promise<void> {
+  /** Ends all that still runs and waits for that. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM', ms = GRACE_MS.term): Promise<void> {
     if (living.has(this)) await this.end(signal, ms)
     await this.ended
   }
 
-  /** Ends it and lets go of its files. */
+  /** Ends the session and closes its files. */
   async close(): Promise<void> {
     await this.stop()
     await Promise.all([this.stdout.close(), this.stderr.close()])
     await this.screen?.then((screen) => screen.close())
   }
 
-  /** For the last moment of our own process, when nothing can be waited for. */
+  /** Kills everything without waiting, when our own process ends. */
   kill(): void {
     signalTree(this.transport.pid, 'SIGKILL')
   }
@@ -226,28 +231,28 @@ export class CommandSession {
     signalTree(this.transport.pid, signal)
     if (!(await this.isGone(ms))) {
       signalTree(this.transport.pid, 'SIGKILL')
-      await this.isGone(grace.kill)
+      await this.isGone(GRACE_MS.kill)
     }
-    await settles(this.transport.drained, grace.kill)
-    this.survivors = carriersOf(this.facts.mark)
+    await hasSettled(this.transport.drained, GRACE_MS.kill)
+    this.survivors = findMarkedProcesses(this.facts.mark)
     this.release()
   }
 
   private async follow(): Promise<void> {
-    this.exit = this.seen(await this.transport.exited)
+    this.exit = this.resolveExit(await this.transport.exited)
     await (this.ending ?? this.settle())
     clearTimeout(this.timer)
     this.tidied.push(...((await this.facts.tidy?.(this.exit)) ?? []))
     this.ended_at = Date.now()
   }
 
-  /** What of its making was put aside since somebody was told. */
-  async putAside(): Promise<Notice[]> {
+  /** Returns the notices about files that were moved since the last report. */
+  async takeTidyNotices(): Promise<Notice[]> {
     return [...this.tidied.splice(0), ...((this.running && (await this.facts.tidy?.())) || [])]
   }
 
-  /** How the program ended: in a sandbox and in a shell a signal is a code of 128 and its number. */
-  private seen(exit: Exit): Exit {
+  /** Returns how the program ended. A sandbox and a shell report a signal as code 128 plus its number. */
+  private resolveExit(exit: Exit): Exit {
     const inside = this.facts.endInside?.(exit.exit_code)
     this.children_ended = inside?.children === true && this.ending === undefined
     if (inside?.signal !== undefined) return { exit_code: null, signal: inside.signal }
@@ -256,34 +261,34 @@ export class CommandSession {
       : exit
   }
 
-  /** After the program has ended: its last output, and what it left behind. */
+  /** Waits, after the end of the program, for its last output and its background processes. */
   private async settle(): Promise<void> {
     const { transport, facts } = this
-    // A sandbox ends with its command; what is left of it only has to be waited for.
+    // A sandbox ends with its command; the rest only needs to be waited for.
     if (facts.sandbox === 'bwrap') signalGroup(transport.pid, 'SIGKILL')
-    const deadline = Date.now() + grace.exit
-    const drained = await settles(transport.drained, grace.exit)
+    const deadline = Date.now() + GRACE_MS.exit
+    const drained = await hasSettled(transport.drained, GRACE_MS.exit)
     if (drained && (await this.isGone(deadline - Date.now()))) return this.release()
     if (facts.background) return
-    if (groupRuns(transport.pid)) {
+    if (isGroupRunning(transport.pid)) {
       this.children_ended = true
-      return await this.end('SIGTERM', grace.term)
+      return await this.end('SIGTERM', GRACE_MS.term)
     }
-    // Either we are slow to read, or a process that left the group holds the other end and may do so for ever.
-    const latest = Date.now() + grace.flow
-    while (Date.now() - this.last_output_at < silence && Date.now() < latest)
-      if (await settles(transport.drained, 50)) break
-    if (!(await settles(transport.drained, 0))) this.survivors = carriersOf(facts.mark)
+    // Either we read slowly, or a process outside the group holds the pipe, perhaps forever.
+    const latest = Date.now() + GRACE_MS.flow
+    while (Date.now() - this.last_output_at < SILENCE_MS && Date.now() < latest)
+      if (await hasSettled(transport.drained, 50)) break
+    if (!(await hasSettled(transport.drained, 0))) this.survivors = findMarkedProcesses(facts.mark)
     this.release()
   }
 
   private async isGone(ms: number): Promise<boolean> {
     const { pid } = this.transport
     const deadline = Date.now() + ms
-    // A group that ends is gone in a moment; only one that stays is looked at process by process.
+    // An ending group is gone in a moment; only one that stays is checked process by process.
     for (let step = 1; isProcessRunning(-pid); step = Math.min(2 * step, 10)) {
       const isLate = Date.now() >= deadline
-      if ((isLate || step >= 4) && !groupRuns(pid)) return true
+      if ((isLate || step >= 4) && !isGroupRunning(pid)) return true
       if (isLate) return false
       await pause(step)
     }
@@ -298,9 +303,9 @@ export class CommandSession {
 
 const start: StreamPosition = { at: 0, newlines: 0 }
 const numbers: Partial<Record<string, number>> = constants.signals
-const mostMarks = 1000
+const MAX_MARKS = 1000
 
-// What runs when our own process ends, by whatever way it ends.
+// The sessions to kill when our own process ends in any way.
 const living = new Set<CommandSession>()
 process.on('exit', () => {
   for (const session of living) session.kill()

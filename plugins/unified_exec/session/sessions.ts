@@ -1,46 +1,50 @@
 import { randomUUID } from 'node:crypto'
 import type { Session as CallerSession, Context, VtError } from '../../../core/index.js'
 import { nextCall, createSlotError } from '../../lib/base/index.js'
-import { startedCommands } from '../../lib/process/index.js'
+import { getStartedCommands } from '../../lib/process/index.js'
 import type { CommandSession } from './session.js'
 
-const finished = { most: 64, ms: 10 * 60 * 1000 }
+const FINISHED_LIMITS = { most: 64, ms: 10 * 60 * 1000 }
 
-/** The commands of the caller's session. Their ids mean nothing in any other. */
-export const sessionsOf = ({ session }: Context): CommandSessions =>
+/** Returns the commands of the caller's session; their ids are invalid in others. */
+export const getSessions = ({ session }: Context): CommandSessions =>
   session.state('exec/sessions', () => new CommandSessions(session))
 
 export class CommandSessions {
   private readonly known = new Map<string, CommandSession>()
-  /** Ids of programs that are being started. */
+  /** Ids of programs that are starting. */
   private readonly starting = new Set<string>()
-  private readonly started: ReturnType<typeof startedCommands>
+  private readonly started: ReturnType<typeof getStartedCommands>
   private closed = false
 
   constructor(session: CallerSession) {
-    this.started = startedCommands({ session })
+    this.started = getStartedCommands({ session })
     session.onClose(() => this.closeAll())
   }
 
-  /** Oldest first. */
+  /** Lists the sessions, oldest first. */
   all(): CommandSession[] {
     const over = [...this.known.values()].filter(({ running }) => !running)
     const old = over.filter(
-      ({ ended_at = 0 }, index) => index < over.length - finished.most || Date.now() - ended_at > finished.ms,
+      ({ ended_at = 0 }, index) =>
+        index < over.length - FINISHED_LIMITS.most || Date.now() - ended_at > FINISHED_LIMITS.ms,
     )
     for (const session of old) if (!session.leftRunning) void this.forget(session)
     return [...this.known.values()]
   }
 
-  /** Throws VT_EXEC_SESSION. */
+  /** Returns a session by id. Throws VT_EXEC_SESSION. */
   find(id: string): CommandSession {
     const session = this.all().find(({ facts }) => facts.id === id)
-    if (!session) throw this.unknown(id)
+    if (!session) throw this.createUnknownError(id)
     session.touch()
     return session
   }
 
-  /** Starts a program under an id, made up if none is wanted. Throws VT_EXEC_SESSION_EXISTS, VT_EXEC_LIMIT and what `start` throws. */
+  /**
+   * Starts a program under an id, or a generated one. Throws VT_EXEC_SESSION_EXISTS, VT_EXEC_LIMIT and the errors of
+   * `start`.
+   */
   async add(
     wanted: string | undefined,
     most: number,
@@ -51,7 +55,7 @@ export class CommandSessions {
       throw createSlotError('VT_EXEC_SESSION_EXISTS', `The session '${id}' exists already.`)
     const running = this.all().filter((session) => session.running).length + this.starting.size
     if (running >= most) {
-      throw createSlotError('VT_EXEC_LIMIT', `${running} commands are running; at most ${most} may.`, {
+      throw createSlotError('VT_EXEC_LIMIT', `${running} commands are running; the limit is ${most}.`, {
         retryable: true,
         next: list,
       })
@@ -78,11 +82,11 @@ export class CommandSessions {
     await session.close()
   }
 
-  private unknown(id: string): VtError {
+  private createUnknownError(id: string): VtError {
     const live = this.all()
       .filter(({ running }) => running)
       .map(({ facts }) => facts.id)
-    return createSlotError('VT_EXEC_SESSION', `Session not found: '${id}' here.`, {
+    return createSlotError('VT_EXEC_SESSION', `Session not found: '${id}'.`, {
       details: { sessions: live },
       next: list,
     })

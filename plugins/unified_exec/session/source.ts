@@ -1,32 +1,35 @@
 import type { Handle } from '../../../core/index.js'
 import type { StreamLog } from '../output/log.js'
 
-/** Bytes that can be read anywhere: a stream in memory or on disk, or a file. */
+/** Bytes with random access: a stream in memory or on disk, or a file. */
 export interface StreamSource {
   readonly size: number
   read(from: number, to: number): Promise<Buffer>
 }
 
-export const ofLog = (log: StreamLog, size: number): StreamSource => ({
+export const createLogSource = (log: StreamLog, size: number): StreamSource => ({
   size,
   read: (from, to) => log.read(from, Math.min(to, size)),
 })
 
-export const ofFile = (file: Handle): StreamSource & AsyncDisposable => ({
+export const createFileSource = (file: Handle): StreamSource & AsyncDisposable => ({
   size: file.stat.bytes,
   read: (from, to) => file.read(from, to - from),
   [Symbol.asyncDispose]: () => file.close(),
 })
 
-const border = Buffer.from('[stderr]\n')
+const STDERR_HEADING = Buffer.from('[stderr]\n')
 
-/** Standard output, then standard error under its heading, as answers show them. */
-export function joined(out: StreamSource, err: StreamSource): StreamSource {
-  const heading: StreamSource = { size: border.length, read: async (from, to) => border.subarray(from, to) }
-  return [heading, err].reduce(appended, out)
+/** Joins standard output and, under its heading, standard error, as results show them. */
+export function joinSources(out: StreamSource, err: StreamSource): StreamSource {
+  const heading: StreamSource = {
+    size: STDERR_HEADING.length,
+    read: async (from, to) => STDERR_HEADING.subarray(from, to),
+  }
+  return [heading, err].reduce(appendSource, out)
 }
 
-function appended(first: StreamSource, second: StreamSource): StreamSource {
+function appendSource(first: StreamSource, second: StreamSource): StreamSource {
   return {
     size: first.size + second.size,
     async read(from, to) {
@@ -39,12 +42,12 @@ function appended(first: StreamSource, second: StreamSource): StreamSource {
   }
 }
 
-const step = 1024 * 1024
+const CHUNK_BYTES = 1024 * 1024
 
-/** A source from its start to its end; what is neither in memory nor on disk any more ends it early. */
-export async function* chunks(source: StreamSource): AsyncGenerator<Buffer> {
+/** Reads a source from start to end; ends early where bytes are neither in memory nor on disk. */
+export async function* readChunks(source: StreamSource): AsyncGenerator<Buffer> {
   for (let at = 0; at < source.size;) {
-    const chunk = await source.read(at, Math.min(at + step, source.size))
+    const chunk = await source.read(at, Math.min(at + CHUNK_BYTES, source.size))
     if (chunk.length === 0) return
     at += chunk.length
     yield chunk

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join, relative } from 'node:path'
-import { definedOnly } from '../../../core/shapes/index.js'
+import { omitUndefined } from '../../../core/shapes/index.js'
 import {
   problem,
   VtError,
@@ -11,23 +11,23 @@ import {
   type Notice,
 } from '../../../core/index.js'
 import { createSlotError } from '../../lib/base/index.js'
-import { confinement, strictly, wantsStrict } from '../../lib/process/index.js'
+import { resolveSandboxMode, toStrictSettings, isStrictRequested } from '../../lib/process/index.js'
 import { isolatedGitEnv } from '../../lib/git/index.js'
 import { isGitInspection } from '../../lib/rules/index.js'
 import { confineCommand, findObstacle, findSandbox, prepareConfinement } from '../../lib/sandbox/index.js'
-import { ownPlaces } from '../../lib/state/index.js'
-import { asideOf } from './aside.js'
-import { checkpointBefore } from './checkpoint.js'
-import { configuredVariables, commandEnvironment } from './environment.js'
-import { commandParts, notFound, programOf, type Command } from './launch.js'
+import { listOwnPaths } from '../../lib/state/index.js'
+import { createTidy } from './tidy.js'
+import { createCheckpoint } from './checkpoint.js'
+import { resolveConfiguredVariables, buildCommandEnvironment } from './environment.js'
+import { toCommandParts, createNotFoundError, resolveProgram, type Command } from './launch.js'
 import { startPipe } from './pipe.js'
 import { CommandSession, type SessionFacts } from './session.js'
-import { sessionsOf } from './sessions.js'
+import { getSessions } from './sessions.js'
 import type { Exit, OutputSink, Size, Transport } from './transport.js'
 
-/** What a caller wants to have run. */
+/** The command that a caller requests. */
 export interface WantedRun extends Command {
-  /** How the answer names it, where that is not what runs. */
+  /** The name in the result, if it differs from the command. */
   shown?: string
   workdir: string
   env?: Record<string, string>
@@ -36,19 +36,19 @@ export interface WantedRun extends Command {
   background?: boolean
   /** A terminal of this size instead of pipes. */
   tty?: Size
-  /** `empty`, the text to be read before the end of file, or `open` for writing later. */
+  /** Standard input: `empty`, a text followed by the end of file, or `open` for later writes. */
   stdin: 'empty' | 'open' | { text: string }
-  /** Outside the sandbox: the user was asked. */
+  /** Set when the user approved the run outside the sandbox. */
   escalated?: boolean
-  /** Files of ours that it needs. */
+  /** Our files that it needs. */
   files?: string
-  /** Whether it gets a private line on descriptor 3. */
+  /** True if it gets a private pipe on descriptor 3. */
   channel?: boolean
 }
 
 /**
- * Starts a command under the settings of the call. Throws VT_EXEC_NOT_FOUND, VT_EXEC_LIMIT, VT_EXEC_SESSION_EXISTS, VT_EXEC_PTY,
- * VT_EXEC_SANDBOX, VT_INPUT_INVALID, VT_INPUT_TOO_LARGE and those of a path.
+ * Starts a command under the settings of the call. Throws VT_EXEC_NOT_FOUND, VT_EXEC_LIMIT, VT_EXEC_SESSION_EXISTS,
+ * VT_EXEC_PTY, VT_EXEC_SANDBOX, VT_INPUT_INVALID, VT_INPUT_TOO_LARGE and the errors of a path.
  */
 export async function startCommand(context: Context, call: Call, wanted: WantedRun): Promise<CommandSession> {
   const settings = context.settings.exec
@@ -64,28 +64,32 @@ export async function startCommand(context: Context, call: Call, wanted: WantedR
     const mark = randomUUID()
     const known = {
       workspace: context.workspace.root,
-      configured: await configuredVariables(context),
+      configured: await resolveConfiguredVariables(context),
       tty: wanted.tty !== undefined,
       mark,
     }
-    const looks = await isGitInspection(commandParts(wanted), context.workspace.root)
-    const whole = commandEnvironment(wanted.env ?? {}, known)
-    // What was judged is the repository that git finds by itself: no variable leads it to another.
+    const looks = await isGitInspection(toCommandParts(wanted), context.workspace.root)
+    const whole = buildCommandEnvironment(wanted.env ?? {}, known)
+    // The policy judged the repository that git finds by itself, so no variable may name another.
     const env = looks
       ? { ...Object.fromEntries(Object.entries(whole).filter(([name]) => !name.startsWith('GIT_'))), ...isolatedGitEnv }
       : whole
-    const program = programOf(wanted, folder, whole.PATH!, settings.shell)
-    const { launch, ...where } = await executor(context, call, wanted, folder, { ...program, cwd: folder.ref, env })
+    const program = resolveProgram(wanted, folder, whole.PATH!, settings.shell)
+    const { launch, ...where } = await chooseExecutor(context, call, wanted, folder, {
+      ...program,
+      cwd: folder.ref,
+      env,
+    })
     const { limit, background = false } = wanted
-    return (session = await sessionsOf(context).add(wanted.session_id, settings.max_sessions, (id) => {
-      const command = wanted.shown ?? commandParts(wanted)
+    return (session = await getSessions(context).add(wanted.session_id, settings.max_sessions, (id) => {
+      const command = wanted.shown ?? toCommandParts(wanted)
       const facts: SessionFacts = { id, command, cwd: folder.path, ...where, background, tty: wanted.tty, mark, limit }
       return CommandSession.start(facts, context, (sink) => connect(launch, wanted, sink))
     }))
   } catch (error) {
-    throw startProblem(error, wanted)
+    throw toStartError(error, wanted)
   } finally {
-    // A terminal's program steps into its folder on its own time.
+    // A program in a terminal enters its folder later.
     if (session && wanted.tty) void session.ended.then(() => folder.close())
     else await folder.close()
   }
@@ -95,8 +99,11 @@ interface Executor extends Pick<SessionFacts, 'sandbox' | 'network' | 'endInside
   launch: Launch
 }
 
-/** Chooses where the program runs. A sandbox that is required and does not hold is an error, never a silent run without it. */
-async function executor(
+/**
+ * Chooses where the program runs. A required sandbox that is unavailable is an error; the program never runs without
+ * it.
+ */
+async function chooseExecutor(
   context: Context,
   call: Call,
   wanted: WantedRun,
@@ -105,20 +112,20 @@ async function executor(
 ): Promise<Executor> {
   const { mode, caller } = call
   const { mode: usual, ...usually } = context.settings.sandbox
-  const strict = wantsStrict(call, usual) && context.sandbox !== 'usual'
-  const settings = strict ? strictly(usually) : usually
+  const strict = isStrictRequested(call, usual) && context.sandbox !== 'usual'
+  const settings = strict ? toStrictSettings(usually) : usually
   const outside = { launch, sandbox: 'none', network: true } as const
   if (wanted.escalated && caller.sandbox === 'strict')
-    throw createSlotError('VT_EXEC_SANDBOX', 'Here nothing runs outside the sandbox, whoever agrees.')
-  const use = confinement(usual, caller.sandbox, wanted.escalated ?? false)
+    throw createSlotError('VT_EXEC_SANDBOX', 'This caller may run commands only in the sandbox, even with approval.')
+  const use = resolveSandboxMode(usual, caller.sandbox, wanted.escalated ?? false)
   if (use === 'off') return outside
   const found = await findSandbox(context.workspace.root)
   if ('missing' in found) {
     if (use === 'auto' && context.sandbox !== 'strict') return outside
-    throw createSlotError('VT_EXEC_SANDBOX', `The sandbox that is required cannot be used: ${found.missing}.`)
+    throw createSlotError('VT_EXEC_SANDBOX', `The required sandbox is unavailable: ${found.missing}.`)
   }
   const { root, home } = context.workspace
-  const own = await ownPlaces(context)
+  const own = await listOwnPaths(context)
   const shown = [...(wanted.files === undefined ? [] : [wanted.files]), ...own.map((path) => join(root, path))]
   const where = await prepareConfinement({
     workspace: root,
@@ -129,33 +136,36 @@ async function executor(
     settings,
     ...(strict && { strict }),
   })
-  requireHeld(where, root)
-  const before = strict ? await checkpointBefore(context, call.id) : undefined
+  requireProtectable(where, root)
+  const before = strict ? await createCheckpoint(context, call.id) : undefined
   const inside = confineCommand(found.tools, launch, where)
-  const aside = where.steering && asideOf(context, where.steering)
-  const tidy = async (exit?: Exit) => [...((await aside?.(exit)) ?? []), ...(await changesAfter(before, exit))]
+  const tidyWorkspace = where.steering && createTidy(context, where.steering)
+  const tidy = async (exit?: Exit) => [
+    ...((await tidyWorkspace?.(exit)) ?? []),
+    ...(await compareCheckpoint(before, exit)),
+  ]
   return {
     launch: inside,
     sandbox: 'bwrap',
     network: settings.network,
     endInside: inside.readEnd,
     tidy,
-    ...definedOnly({ checkpoint: before?.checkpoint }),
+    ...omitUndefined({ checkpoint: before?.checkpoint }),
   }
 }
 
-type Before = Awaited<ReturnType<typeof checkpointBefore>> | undefined
+type Before = Awaited<ReturnType<typeof createCheckpoint>> | undefined
 
-async function changesAfter(before: Before, exit: Exit | undefined): Promise<Notice[]> {
+async function compareCheckpoint(before: Before, exit: Exit | undefined): Promise<Notice[]> {
   return (exit && (await before?.after().catch(() => []))) ?? []
 }
 
-/** Throws where the sandbox cannot keep a place of the workspace unchanged. */
-function requireHeld(where: Parameters<typeof findObstacle>[0], root: string): void {
+/** Throws where the sandbox cannot protect a path of the workspace. */
+function requireProtectable(where: Parameters<typeof findObstacle>[0], root: string): void {
   const unheld = findObstacle(where)
   if (unheld === undefined) return
   const path = relative(root, unheld.path) || '.'
-  throw createSlotError('VT_EXEC_SANDBOX', `The sandbox cannot keep '${path}' as it is: ${unheld.why}.`, {
+  throw createSlotError('VT_EXEC_SANDBOX', `The sandbox cannot protect '${path}': ${unheld.why}.`, {
     hint:
       'Nothing was run. Put what it leads to in its place. ' +
       'To ask the user, give {field:sandbox_permissions}: require_escalated and a justification.',
@@ -169,44 +179,44 @@ async function connect(
 ): Promise<Transport> {
   if (!tty) {
     const transport = await startPipe(launch, { stdin: stdin !== 'empty', channel }, sink)
-    feed(transport, stdin)
+    writeStdin(transport, stdin)
     return transport
   }
   const { startTerminal } = await import('./pty.js')
   try {
     const transport = startTerminal(launch, tty, sink)
-    feed(transport, stdin)
+    writeStdin(transport, stdin)
     return transport
   } catch (error) {
     throw createSlotError(
       'VT_EXEC_PTY',
-      `This machine has no terminal to give: ${(error as Error).message.split('\n')[0]}.`,
+      `This machine cannot open a terminal: ${(error as Error).message.split('\n')[0]}.`,
     )
   }
 }
 
-function feed(transport: Transport, stdin: WantedRun['stdin']): void {
+function writeStdin(transport: Transport, stdin: WantedRun['stdin']): void {
   if (typeof stdin === 'string') return
   transport.write(Buffer.from(stdin.text))
   transport.end()
 }
 
-/** The system's reason not to start a program, in the words of the slot. */
-function startProblem(error: unknown, { command, args }: WantedRun): unknown {
+/** Converts the error of the system to one of the slot. */
+function toStartError(error: unknown, { command, args }: WantedRun): unknown {
   const { code, syscall = '', path } = error as NodeJS.ErrnoException
   if (error instanceof VtError || typeof code !== 'string') return error
   if (code === 'E2BIG')
     return problem('VT_INPUT_TOO_LARGE', { size: 'longer than the system allows', limit: 'one argument below 128 KiB' })
   if (['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'].includes(code)) {
-    return createSlotError('VT_EXEC_LIMIT', `The system starts no more programs now (${code}).`, { retryable: true })
+    return createSlotError('VT_EXEC_LIMIT', `The system cannot start more programs now (${code}).`, { retryable: true })
   }
   const name = String([command, args ?? []].flat()[0])
-  if (syscall.startsWith('spawn') && ['ENOENT', 'EACCES'].includes(code)) return notFound(name)
+  if (syscall.startsWith('spawn') && ['ENOENT', 'EACCES'].includes(code)) return createNotFoundError(name)
   return problem(
     'VT_FILE_IO',
     { path: (path ?? name).slice(0, 200), reason: `the system refuses it (${code})` },
     {
-      hint: 'Nothing was run. A script may name, in its first line, what is no program.',
+      hint: 'Nothing was run. Check that the first line of the script names an existing program.',
       retryable: false,
       details: { errno: code },
     },

@@ -11,25 +11,28 @@ export interface Exit {
   exit_code: number | null
   signal: string | null
 }
-/** Contract: keeps no chunk, it may be overwritten; a promise holds the next one back until it settles; neither throws nor rejects. */
+/**
+ * Takes a chunk, which may be overwritten afterwards. The next chunk waits for the returned promise. Neither throws nor
+ * rejects.
+ */
 export type OutputSink = (stream: Stream, chunk: Buffer) => Promise<void> | undefined
 
-/** One started program, however we are connected to it. */
+/** One started program, on pipes or in a terminal. */
 export interface Transport {
   readonly backend: 'pipe' | 'pty'
-  /** Leader of a process group of its own. */
+  /** The leader of its own process group. */
   readonly pid: number
   readonly exited: Promise<Exit>
-  /** Everything that the program wrote before it ended has gone to the sink. */
+  /** Settles when all output before the end has gone to the sink. */
   readonly drained: Promise<void>
-  /** False once input was ended or the program's end of it is gone. */
+  /** Returns false once the input was closed by either side. */
   writable(): boolean
   write(data: Buffer): void
-  /** End of file; in a terminal the key that means it. */
+  /** Sends the end of file; in a terminal, its key. */
   end(): void
   resize?(size: Size): void
-  /** Lets go of our ends, so that nobody who still holds the others prolongs anything. */
+  /** Closes our ends, so that other holders cannot delay us. */
   release(): void
-  /** The private line of a snippet, descriptor 3 of the program. */
+  /** The private pipe of a snippet, descriptor 3 of the program. */
   readonly channel?: Duplex
 }

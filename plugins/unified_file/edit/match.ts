@@ -1,33 +1,36 @@
-/** Where a text stands in a file, in bytes. */
+/** Range of a text in a file, in bytes. */
 export interface Span {
   start: number
   end: number
 }
 
-/** Every occurrence of `old`, also those that overlap; where there is none, those that differ in `\r\n` for `\n` only. */
-export function occurrences(bytes: Buffer, old: Buffer): Span[] {
+/**
+ * Finds every occurrence of `old`, overlapping ones included; if there is none, those that differ only in `\r\n` for
+ * `\n`.
+ */
+export function findOccurrences(bytes: Buffer, old: Buffer): Span[] {
   const exact: Span[] = []
   for (let at = bytes.indexOf(old); at !== -1; at = bytes.indexOf(old, at + 1))
     exact.push({ start: at, end: at + old.length })
-  return exact.length > 0 || !old.includes(10) ? exact : looseEnds(bytes, split(old))
+  return exact.length > 0 || !old.includes(10) ? exact : findWithAnyLineEnds(bytes, splitLines(old))
 }
 
-/** The occurrences from the left of which none overlaps another. */
-export function apart(spans: readonly Span[]): Span[] {
+/** Drops occurrences that overlap an earlier one. */
+export function dropOverlaps(spans: readonly Span[]): Span[] {
   const kept: Span[] = []
   for (const span of spans) if (span.start >= (kept.at(-1)?.end ?? 0)) kept.push(span)
   return kept
 }
 
-/** `text` with the line ends that the file has at `at`; its own `\r\n` stay. */
-export function withEnds(text: string, bytes: Buffer, at: number): string {
-  return /(?<!\r)\n/.test(text) && usesCrlf(bytes, at) ? text.replace(/(?<!\r)\n/g, '\r\n') : text
+/** Converts `\n` of a text to the line ends of the file at `at`; keeps `\r\n`. */
+export function convertLineEnds(text: string, bytes: Buffer, at: number): string {
+  return /(?<!\r)\n/.test(text) && hasCrlfEnd(bytes, at) ? text.replace(/(?<!\r)\n/g, '\r\n') : text
 }
 
-function looseEnds(bytes: Buffer, lines: Buffer[]): Span[] {
+function findWithAnyLineEnds(bytes: Buffer, lines: Buffer[]): Span[] {
   const found: Span[] = []
   const [first, ...rest] = lines as [Buffer, ...Buffer[]]
-  // Without anything before it, the first line end itself is looked for.
+  // If the first line is empty, its line end is searched.
   const anchor = first.length > 0 ? first : Buffer.from('\n')
   for (let at = bytes.indexOf(anchor); at !== -1; at = bytes.indexOf(anchor, at + 1)) {
     const start = first.length > 0 || bytes[at - 1] !== 13 ? at : at - 1
@@ -37,7 +40,7 @@ function looseEnds(bytes: Buffer, lines: Buffer[]): Span[] {
   return found
 }
 
-/** The end of the lines that follow `at`, each behind a line end; -1 if they do not. */
+/** Returns the end of the lines that follow `at`, each after a line end; -1 if they do not. */
 function matchRest(bytes: Buffer, at: number, lines: Buffer[]): number {
   for (const line of lines) {
     if (bytes[at] === 13) at++
@@ -49,7 +52,7 @@ function matchRest(bytes: Buffer, at: number, lines: Buffer[]): number {
   return at
 }
 
-function split(bytes: Buffer): Buffer[] {
+function splitLines(bytes: Buffer): Buffer[] {
   const lines: Buffer[] = []
   let from = 0
   for (let at = bytes.indexOf(10); at !== -1; at = bytes.indexOf(10, from)) {
@@ -60,8 +63,8 @@ function split(bytes: Buffer): Buffer[] {
   return lines
 }
 
-/** Whether a new line at `at` ends in CRLF: as all lines do, in a mixed file as its own line does, at its end as the one before. */
-function usesCrlf(bytes: Buffer, at: number): boolean {
+/** Returns whether the line at `at` ends in CRLF; at the end of the file, the last line decides. */
+function hasCrlfEnd(bytes: Buffer, at: number): boolean {
   if (!bytes.includes('\r\n')) return false
   const next = bytes.indexOf(10, at)
   const own = next !== -1 ? next : bytes.lastIndexOf(10)

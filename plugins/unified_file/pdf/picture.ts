@@ -1,22 +1,22 @@
 import { crc32, deflateSync } from 'node:zlib'
 
-/** A picture of a page as the library hands it over. */
+/** A picture of a page from the library. */
 export interface Pixels {
   width: number
   height: number
-  /** 1: a bit a point, 2: red, green and blue, 3: with alpha. */
+  /** 1: one bit a point; 2: red, green and blue; 3: with alpha. */
   kind?: number
   data?: Uint8Array | Uint8ClampedArray
-  /** The object that it is in the file, `12R`. */
+  /** Its object in the file, for example `12R`. */
   ref?: string
 }
 
-/** The JPEG of an object, where every viewer shows it. */
-export function embeddedJpeg(file: Buffer, { ref = '' }: Pixels): Buffer | undefined {
+/** Returns the JPEG of an object if every viewer can show it. */
+export function extractJpeg(file: Buffer, { ref = '' }: Pixels): Buffer | undefined {
   const [, number, generation = '0'] = /^(\d+)R(\d*)$/.exec(ref) ?? []
   if (number === undefined) return undefined
   const name = `${number} ${generation || '0'} obj`
-  // A file that was saved again holds older states of an object before the last.
+  // A file that was saved again holds older states of an object first.
   let at = file.lastIndexOf(name)
   while (at > 0 && /\d/.test(String.fromCharCode(file[at - 1]!))) at = file.lastIndexOf(name, at - 1)
   const begin = at < 0 ? -1 : file.indexOf('stream', at)
@@ -28,14 +28,14 @@ export function embeddedJpeg(file: Buffer, { ref = '' }: Pixels): Buffer | undef
   const end = file.indexOf('endstream', start)
   const jpeg = file.subarray(start, end < 0 ? start : end)
   const last = jpeg.lastIndexOf('\xff\xd9', undefined, 'latin1')
-  return last > 0 && isForViewers(jpeg) ? jpeg.subarray(0, last + 2) : undefined
+  return last > 0 && isViewable(jpeg) ? jpeg.subarray(0, last + 2) : undefined
 }
 
-const isForViewers = (jpeg: Buffer): boolean =>
-  jpeg.length > 4 && jpeg.readUInt16BE(0) === 0xffd8 && colours(jpeg) !== 4
+const isViewable = (jpeg: Buffer): boolean =>
+  jpeg.length > 4 && jpeg.readUInt16BE(0) === 0xffd8 && countColours(jpeg) !== 4
 
-/** Colours of a JPEG: four are those of a printer, which viewers guess at. */
-function colours(jpeg: Buffer): number | undefined {
+/** Counts the colour channels of a JPEG. Four are printer colours, which viewers show differently. */
+function countColours(jpeg: Buffer): number | undefined {
   for (let at = 2; at + 9 < jpeg.length && jpeg[at] === 0xff; at += 2 + jpeg.readUInt16BE(at + 2)) {
     const marker = jpeg[at + 1]!
     if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)) return jpeg[at + 9]
@@ -43,15 +43,15 @@ function colours(jpeg: Buffer): number | undefined {
   return undefined
 }
 
-const kinds: Partial<Record<number, { bits: number; type: number; channels: number }>> = {
+const PIXEL_KINDS: Partial<Record<number, { bits: number; type: number; channels: number }>> = {
   1: { bits: 1, type: 0, channels: 1 },
   2: { bits: 8, type: 2, channels: 3 },
   3: { bits: 8, type: 6, channels: 4 },
 }
 
-/** The points of a picture as PNG. */
-export function pngOf({ width, height, kind = 0, data }: Pixels): Buffer | undefined {
-  const shape = kinds[kind]
+/** Encodes a picture as PNG. */
+export function encodePng({ width, height, kind = 0, data }: Pixels): Buffer | undefined {
+  const shape = PIXEL_KINDS[kind]
   if (!shape || !data) return undefined
   const row = Math.ceil((width * shape.channels * shape.bits) / 8)
   if (data.length < row * height) return undefined
@@ -63,13 +63,13 @@ export function pngOf({ width, height, kind = 0, data }: Pixels): Buffer | undef
   header.set([shape.bits, shape.type], 8)
   return Buffer.concat([
     Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
-    chunk('IHDR', header),
-    chunk('IDAT', deflateSync(lines)),
-    chunk('IEND', Buffer.alloc(0)),
+    encodeChunk('IHDR', header),
+    encodeChunk('IDAT', deflateSync(lines)),
+    encodeChunk('IEND', Buffer.alloc(0)),
   ])
 }
 
-function chunk(type: string, body: Buffer): Buffer {
+function encodeChunk(type: string, body: Buffer): Buffer {
   const named = Buffer.concat([Buffer.from(type, 'latin1'), body])
   const whole = Buffer.alloc(named.length + 8)
   whole.writeUInt32BE(body.length, 0)

@@ -12,24 +12,27 @@ import { nextCall, pluralize, createWorker, WorkerError } from '../../lib/base/i
 import type { ReadInput } from '../../lib/reading/index.js'
 import type { PdfJob, PdfPage, PdfReading } from './worker.js'
 
-const most = { bytes: 32 * 1024 * 1024, pages: 20 }
+const MAX_PDF = { bytes: 32 * 1024 * 1024, pages: 20 }
 const parse = createWorker<PdfJob, PdfReading>(programFile('plugins/unified_file/pdf/worker.js'), {
   heap_mb: 512,
   growth_mb: 100,
   seconds: 20,
 })
 
-/** Some pages of a PDF: their text, and of a page that is scanned its pictures. */
+/** Reads pages of a PDF: their text, and the pictures of scanned pages. */
 export async function readPdf(call: Call<ReadInput>, file: Handle, signal: AbortSignal): Promise<Result> {
-  const { first, last } = range(call.input.pages)
+  const { first, last } = parseRange(call.input.pages)
   const { bytes } = file.stat
-  if (bytes > most.bytes) return refuse(file, `it has ${bytes} bytes, and at most ${most.bytes} are read`)
-  const reading = await parsed({ file: file.ref, bytes, first, last: Math.min(last, first + most.pages - 1) }, signal)
+  if (bytes > MAX_PDF.bytes) return refuse(file, `it has ${bytes} bytes, and at most ${MAX_PDF.bytes} are read`)
+  const reading = await parsePdf(
+    { file: file.ref, bytes, first, last: Math.min(last, first + MAX_PDF.pages - 1) },
+    signal,
+  )
   if (typeof reading === 'string') return refuse(file, reading)
   if ('refused' in reading)
     return refuse(
       file,
-      reading.refused === 'encrypted' ? 'it is encrypted and asks for a password' : `it is broken (${reading.why})`,
+      reading.refused === 'encrypted' ? 'it is encrypted and needs a password' : `it is broken (${reading.why})`,
     )
   const { total, pages } = reading
   const page = (pages: string) => nextCall('read', { ...call.given, pages })
@@ -39,14 +42,14 @@ export async function readPdf(call: Call<ReadInput>, file: Handle, signal: Abort
       `Page ${first} is past the end: '${file.path}' has ${pluralize(total, 'page', 'pages')}.`,
       {
         details: { page_count: total },
-        next: page(`${Math.max(1, total - most.pages + 1)}-${total}`),
+        next: page(`${Math.max(1, total - MAX_PDF.pages + 1)}-${total}`),
       },
     )
   }
   const end = first + pages.length - 1
   const asked = Math.min(last, total)
-  const next = end < total ? page(`${end + 1}-${Math.min(total, end + most.pages)}`) : undefined
-  const content = pages.map((one) => shown(one, total)).join('')
+  const next = end < total ? page(`${end + 1}-${Math.min(total, end + MAX_PDF.pages)}`) : undefined
+  const content = pages.map((one) => renderPage(one, total)).join('')
   const output = {
     path: file.path,
     content,
@@ -68,7 +71,7 @@ export async function readPdf(call: Call<ReadInput>, file: Handle, signal: Abort
   return { ...ok(output, { text: content + tail }), ...(blocks.length > 0 && { content: blocks }) }
 }
 
-function range(pages = '1-'): { first: number; last: number } {
+function parseRange(pages = '1-'): { first: number; last: number } {
   const [, from = '1', dash, to] = /^(\d+)(-)?(\d+)?$/.exec(pages) ?? []
   const [first, last] = [Number(from), to === undefined ? (dash ? Infinity : Number(from)) : Number(to)]
   if (first < 1 || last < first)
@@ -78,22 +81,23 @@ function range(pages = '1-'): { first: number; last: number } {
   return { first, last }
 }
 
-function shown({ number, text, pictures, left_out }: PdfPage, total: number): string {
+function renderPage({ number, text, pictures, left_out }: PdfPage, total: number): string {
   const images = pictures
     .map(({ mimeType, data }) => `[${mimeType}, ${Buffer.byteLength(data, 'base64')} bytes]\n`)
     .join('')
   const missing = left_out > 0 ? `[${pluralize(left_out, 'image', 'images')} that cannot be shown]\n` : ''
   const nothing = text.trim() === '' && images === '' && missing === '' ? '[no text]\n' : ''
-  return `[page ${number} of ${total}]\n${text === '' || text.endsWith('\n') ? text : `${text}\n`}${images}${missing}${nothing}`
+  const lines = text === '' || text.endsWith('\n') ? text : `${text}\n`
+  return `[page ${number} of ${total}]\n${lines}${images}${missing}${nothing}`
 }
 
-/** What is read, or why it is not, in words. */
-async function parsed(job: PdfJob, signal: AbortSignal): Promise<PdfReading | string> {
+/** Parses a PDF; returns the reason as text if it fails. */
+async function parsePdf(job: PdfJob, signal: AbortSignal): Promise<PdfReading | string> {
   try {
     return await parse(job, signal)
   } catch (error) {
     if (!(error instanceof WorkerError)) throw error
-    const heavy = 'reading it takes more memory than there is for it'
+    const heavy = 'reading it takes more memory than allowed'
     return {
       slow: 'reading it takes longer than 20 s',
       heavy,

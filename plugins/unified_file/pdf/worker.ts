@@ -1,11 +1,11 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import * as library from 'unpdf/pdfjs'
 import { doJobs } from '../../lib/base/index.js'
-import { embeddedJpeg, pngOf, type Pixels } from './picture.js'
+import { extractJpeg, encodePng, type Pixels } from './picture.js'
 
 export interface PdfJob {
   file: string
-  /** Its size when it was judged: of one that grows, no more is read. */
+  /** Size at the check of the limit; no more is read of a growing file. */
   bytes: number
   first: number
   last: number
@@ -18,13 +18,13 @@ export interface PdfPage {
   number: number
   text: string
   pictures: PdfPicture[]
-  /** Pictures that are too large to be sent, or of a kind that cannot be read here. */
+  /** Pictures that are too large or of an unsupported kind. */
   left_out: number
 }
-/** `total` is the number of all pages; of those asked for, as many as fit. */
+/** `total` is the number of all pages; `pages` are as many of the requested ones as fit. */
 export type PdfReading = { total: number; pages: PdfPage[] } | { refused: 'encrypted' | 'broken'; why: string }
 
-/** What we use of the library, whose own types do not lead from this name to it. */
+/** Used part of the library, which has no types under this name. */
 interface Page {
   getTextContent(): Promise<{ items: { str?: string; hasEOL?: boolean }[] }>
   getOperatorList(): Promise<{ fnArray: number[]; argsArray: unknown[][] }>
@@ -44,14 +44,14 @@ const { getDocument, OPS } = library as unknown as {
   OPS: { paintImageXObject: number }
 }
 
-/** Of one answer, bytes of text and of pictures; of one page its characters; of one picture its points and bytes. */
-const most = { text: 49_152, page: 262_144, pictures: 8_388_608, picture: 3_932_160, points: 10_000_000 }
-/** Letters of a page that is scanned at most: what stamps and page numbers have. */
-const fewLetters = 16
+/** Limits of an answer (bytes of text and pictures), a page (characters) and a picture (bytes and points). */
+const MAX_ANSWER = { text: 49_152, page: 262_144, pictures: 8_388_608, picture: 3_932_160, points: 10_000_000 }
+/** A page with fewer letters, such as stamps and page numbers, counts as scanned. */
+const MAX_SCANNED_LETTERS = 16
 
 doJobs<PdfJob, PdfReading>(read)
 
-function beginningOf(file: string, size: number): Buffer {
+function readBeginning(file: string, size: number): Buffer {
   const bytes = Buffer.alloc(size)
   const fd = openSync(file, 'r')
   try {
@@ -64,8 +64,9 @@ function beginningOf(file: string, size: number): Buffer {
 }
 
 async function read({ file, bytes: size, first, last }: PdfJob): Promise<PdfReading> {
-  // The library takes the bytes for itself; who needs them again reads them again, or a large file would lie here twice.
-  const bytes = beginningOf(file, size)
+  // The library takes ownership of the bytes. They are read again where needed, so that a large file is not in memory
+  // twice.
+  const bytes = readBeginning(file, size)
   const loading = getDocument({
     data: new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length),
     isEvalSupported: false,
@@ -73,7 +74,7 @@ async function read({ file, bytes: size, first, last }: PdfJob): Promise<PdfRead
     useSystemFonts: false,
     enableXfa: false,
     stopAtErrors: false,
-    maxImageSize: most.points,
+    maxImageSize: MAX_ANSWER.points,
     isOffscreenCanvasSupported: false,
     verbosity: 0,
   })
@@ -82,10 +83,10 @@ async function read({ file, bytes: size, first, last }: PdfJob): Promise<PdfRead
     const pages: PdfPage[] = []
     let [text, pictures] = [0, 0]
     for (let number = first; number <= Math.min(last, document.numPages); number++) {
-      const page = await pageOf(await document.getPage(number), number, () => beginningOf(file, size))
+      const page = await readPage(await document.getPage(number), number, () => readBeginning(file, size))
       text += Buffer.byteLength(page.text)
       pictures += page.pictures.reduce((sum, { data }) => sum + data.length, 0)
-      if (pages.length > 0 && (text > most.text || pictures > most.pictures)) break
+      if (pages.length > 0 && (text > MAX_ANSWER.text || pictures > MAX_ANSWER.pictures)) break
       pages.push(page)
     }
     return { total: document.numPages, pages }
@@ -97,24 +98,24 @@ async function read({ file, bytes: size, first, last }: PdfJob): Promise<PdfRead
   }
 }
 
-async function pageOf(page: Page, number: number, file: () => Buffer): Promise<PdfPage> {
+async function readPage(page: Page, number: number, file: () => Buffer): Promise<PdfPage> {
   const { items } = await page.getTextContent()
   const text = items.map(({ str = '', hasEOL }) => str + (hasEOL ? '\n' : '')).join('')
-  const scanned = text.replace(/\s/g, '').length < fewLetters
-  const found = scanned ? await picturesOf(page, file) : { pictures: [], left_out: 0 }
+  const scanned = text.replace(/\s/g, '').length < MAX_SCANNED_LETTERS
+  const found = scanned ? await readPictures(page, file) : { pictures: [], left_out: 0 }
   page.cleanup()
   return {
     number,
     text:
-      text.length > most.page
-        ? `${text.slice(0, most.page)}\n[the page continues for ${text.length - most.page} characters]\n`
+      text.length > MAX_ANSWER.page
+        ? `${text.slice(0, MAX_ANSWER.page)}\n[the page continues for ${text.length - MAX_ANSWER.page} characters]\n`
         : text,
     ...found,
   }
 }
 
-/** The pictures that a page shows, as they lie in the file where that is a JPEG, else as PNG. */
-async function picturesOf(page: Page, file: () => Buffer): Promise<Pick<PdfPage, 'pictures' | 'left_out'>> {
+/** Reads the pictures of a page: JPEG unchanged, others as PNG. */
+async function readPictures(page: Page, file: () => Buffer): Promise<Pick<PdfPage, 'pictures' | 'left_out'>> {
   const { fnArray, argsArray } = await page.getOperatorList()
   const shown = fnArray.flatMap((fn, index) => (fn === OPS.paintImageXObject ? [String(argsArray[index]![0])] : []))
   const found: (PdfPicture | undefined)[] = []
@@ -123,9 +124,9 @@ async function picturesOf(page: Page, file: () => Buffer): Promise<Pick<PdfPage,
     const pixels = await new Promise<Pixels | null>((resolve) =>
       (id.startsWith('g_') ? page.commonObjs : page.objs).get(id, resolve),
     )
-    const jpeg = pixels && embeddedJpeg((bytes ??= file()), pixels)
-    const [mimeType, data] = jpeg ? ['image/jpeg', jpeg] : ['image/png', pixels && pngOf(pixels)]
-    found.push(data && data.length <= most.picture ? { mimeType, data: data.toString('base64') } : undefined)
+    const jpeg = pixels && extractJpeg((bytes ??= file()), pixels)
+    const [mimeType, data] = jpeg ? ['image/jpeg', jpeg] : ['image/png', pixels && encodePng(pixels)]
+    found.push(data && data.length <= MAX_ANSWER.picture ? { mimeType, data: data.toString('base64') } : undefined)
   }
   const pictures = found.filter((picture) => picture !== undefined)
   return { pictures, left_out: found.length - pictures.length }

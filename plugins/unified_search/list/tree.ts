@@ -1,7 +1,7 @@
 import { visibleLine } from '../../../core/index.js'
 
-/** Entries as a picture: two spaces a level, directories with `/`, `… (+N)` where N entries below or behind are not shown. */
-export function tree(
+/** Renders entries as a tree: two spaces a level, directories with `/`, `… (+N)` for N entries that are not shown. */
+export function renderTree(
   items: { path: string; type: string }[],
   base: string,
   deeper: Map<string, number>,

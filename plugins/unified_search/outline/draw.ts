@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { SgNode } from '@ast-grep/napi'
 import type { Context, Notice } from '../../../core/index.js'
-import { mapConcurrently, notice, some } from '../../lib/base/index.js'
+import { mapConcurrently, notice, formatNames } from '../../lib/base/index.js'
 import { statEntries, openIfReadable } from '../../lib/search/index.js'
 import {
   loadAstGrepLibrary,
@@ -16,92 +16,98 @@ import {
   outlineScript,
   outlineStyles,
   isTooLargeToOutline,
-  readVersion,
-  toVersion,
+  readOutlineVersion,
+  toOutlineVersion,
   type Language,
   type Library,
   type OutlinedFile,
   type OutlineItem,
   type OutlineSubject,
 } from '../../lib/syntax/index.js'
-import { askProgram, type Opened } from './program.js'
+import { outlineByProgram, type OpenFile } from './program.js'
 
-export interface Drawn {
+export interface DrawnFiles {
   files: OutlinedFile[]
-  /** Files whose language ast-grep has no rules for, and which its library was not given or did not parse. */
+  /** Files in languages without rules in ast-grep that its library skipped or did not parse. */
   left: OutlineSubject[]
-  /** Files behind the last that an answer has room for. */
+  /** Files after the last one that fits the answer. */
   beyond: OutlineSubject[]
   notices: Notice[]
 }
 
-interface InProcess {
-  itemsOf: (root: SgNode, text: string, language: Language) => Promise<OutlineItem[] | undefined>
-  /** Bytes of a file up to which that is done: nothing could stop a parser here. */
-  most: number
+interface InProcessOutline {
+  toItems: (root: SgNode, text: string, language: Language) => Promise<OutlineItem[] | undefined>
+  /** Limit of a file, because a parser in this process cannot be stopped. */
+  maxBytes: number
 }
-const script: InProcess = { itemsOf: outlineScript, most: 262_144 }
-/** The languages that ast-grep's library outlines in this process, by their ids. The grammar of pages takes time by the square of what is open. */
-const inProcess: Record<string, InProcess | undefined> = {
+const script: InProcessOutline = { toItems: outlineScript, maxBytes: 262_144 }
+/**
+ * Languages that ast-grep's library outlines in this process. Parsing pages takes quadratic time in the depth of open
+ * elements.
+ */
+const IN_PROCESS: Record<string, InProcessOutline | undefined> = {
   javascript: script,
   typescript: script,
   tsx: script,
-  css: { itemsOf: outlineStyles, most: 262_144 },
-  html: { itemsOf: outlinePage, most: 32_768 },
+  css: { toItems: outlineStyles, maxBytes: 262_144 },
+  html: { toItems: outlinePage, maxBytes: 32_768 },
 }
 
-/** Files that are parsed while an earlier one is read into an outline. */
-const parsedAhead = 4
-/** Bytes of scripts up to which a part of a directory is drawn in this process; for more the program is faster, and trees stay out of our memory. */
-const mostTogether = 262_144
-/** Files that are drawn together: those of one part are open while the next is opened. Most answers are full soon; what takes more goes on in larger parts. */
-const parts = { first: 150, growth: 5 / 3, largest: 400 }
+/** Files parsed while an earlier one is converted to an outline. */
+const PARSED_AHEAD = 4
+/**
+ * Bytes of scripts up to which files are outlined in this process; for more, the program is faster and needs no
+ * memory here.
+ */
+const MAX_IN_PROCESS_BYTES = 262_144
+/** Number of files outlined together. Parts grow, because most answers are full after the first. */
+const PART_SIZES = { first: 150, growth: 5 / 3, largest: 400 }
 
-/** Whether files of a language are worth to be given to `draw`: ast-grep knows their symbols, or its library their nodes. */
-export const drawable = ({ language: { id } }: OutlineSubject): boolean =>
-  outlinedByAstGrep.has(id) || inProcess[id] !== undefined
+/** Returns whether ast-grep or its library outlines the language of a file. */
+export const isDrawable = ({ language: { id } }: OutlineSubject): boolean =>
+  outlinedByAstGrep.has(id) || IN_PROCESS[id] !== undefined
 
-interface Fresh extends Opened {
+interface FreshFile extends OpenFile {
   version: string
 }
 
 /**
- * Outlines from the cache, and of the rest from ast-grep: what is small by its library, other files by the program. Ends where the answer is full,
- * of which `hasRoom` tells after each file. `undefined` when the program cannot be started.
+ * Returns outlines from the cache and of other files from ast-grep: small files by its library, the rest by the
+ * program. Stops when `hasRoom` returns false. Returns `undefined` when the program cannot be started.
  */
 export async function draw(
   context: Context,
   files: OutlineSubject[],
   single: boolean,
   hasRoom: (file: OutlinedFile) => boolean,
-): Promise<Drawn | undefined> {
-  // Whoever names a program wants its answers.
+): Promise<DrawnFiles | undefined> {
+  // A program named in the environment is always used.
   const chosen = Boolean(process.env['VTCODE_AST_GREP_BIN'])
   const library = !chosen && files.some(isInProcess) ? await loadAstGrepLibrary() : undefined
   const drawing = new Drawing(context, single, findAstGrep(context.workspace)!, library)
-  let [at, end, size] = [0, parts.first, parts.first]
-  let next: Promise<Fresh[]> | undefined = drawing.opened(files.slice(0, end))
+  let [at, end, size] = [0, PART_SIZES.first, PART_SIZES.first]
+  let next: Promise<FreshFile[]> | undefined = drawing.openFresh(files.slice(0, end))
   try {
     while (next) {
-      const opened: Fresh[] = await next
-      const drawn = drawing.part(opened)
-      size = Math.min(parts.largest, Math.round(size * parts.growth))
-      next = end < files.length ? drawing.opened(files.slice(end, end + size)) : undefined
-      // It may fail before anybody waits for it.
+      const opened: FreshFile[] = await next
+      const drawn = drawing.drawPart(opened)
+      size = Math.min(PART_SIZES.largest, Math.round(size * PART_SIZES.growth))
+      next = end < files.length ? drawing.openFresh(files.slice(end, end + size)) : undefined
+      // A rejection before the next iteration must not be unhandled.
       next?.catch(() => {})
       if (!(await drawn)) return undefined
       const part = files.slice(at, end)
       at = end
       end += size
-      if (!part.every((file) => drawing.hasRoomAfter(file, hasRoom))) break
+      if (!part.every((file) => drawing.hasRoomBeyond(file, hasRoom))) break
     }
   } finally {
     for (const { handle } of (await next?.catch(() => [])) ?? []) await handle.close()
   }
-  return drawing.drawn(files.slice(at))
+  return drawing.toResult(files.slice(at))
 }
 
-const isInProcess = ({ language: { id } }: OutlineSubject): boolean => inProcess[id] !== undefined
+const isInProcess = ({ language: { id } }: OutlineSubject): boolean => IN_PROCESS[id] !== undefined
 const isKnown = ({ language: { id } }: OutlineSubject): boolean => outlinedByAstGrep.has(id)
 
 class Drawing {
@@ -118,8 +124,9 @@ class Drawing {
     private readonly library: Library | undefined,
   ) {}
 
-  drawn(beyond: OutlineSubject[]): Drawn {
-    const notices = this.failed.length > 0 ? [notice('VT_SEARCH_PARTIAL', `ast-grep: ${some(this.failed, 5)}`)] : []
+  toResult(beyond: OutlineSubject[]): DrawnFiles {
+    const notices =
+      this.failed.length > 0 ? [notice('VT_SEARCH_PARTIAL', `ast-grep: ${formatNames(this.failed, 5)}`)] : []
     return {
       files: [...this.files.values()],
       left: this.left,
@@ -128,26 +135,26 @@ class Drawing {
     }
   }
 
-  hasRoomAfter({ path }: OutlineSubject, hasRoom: (file: OutlinedFile) => boolean): boolean {
+  hasRoomBeyond({ path }: OutlineSubject, hasRoom: (file: OutlinedFile) => boolean): boolean {
     const file = this.files.get(path)
     return !file || hasRoom(file)
   }
 
-  /** The files of which nothing is known, open; what is known of one that did not change needs no opening. */
-  async opened(files: OutlineSubject[]): Promise<Fresh[]> {
+  /** Opens the files that are not in the cache. */
+  async openFresh(files: OutlineSubject[]): Promise<FreshFile[]> {
     const entries = await statEntries(
       this.context,
       files.map(({ path }) => path),
     )
     await using opener = this.context.workspace.createFileOpener()
-    const opened: Fresh[] = []
+    const opened: FreshFile[] = []
     try {
       for (const file of files) {
         const entry = entries.get(file.path)
-        const version = entry?.kind === 'file' ? toVersion(entry, this.by(file.language)) : undefined
+        const version = entry?.kind === 'file' ? toOutlineVersion(entry, this.toEngineKey(file.language)) : undefined
         const items = version === undefined ? undefined : getCachedItems(version)
         if (items) this.add(file, items)
-        const fresh = items ? undefined : await this.open(opener, file)
+        const fresh = items ? undefined : await this.openFile(opener, file)
         if (fresh) opened.push({ ...file, ...fresh })
       }
       return opened
@@ -157,46 +164,46 @@ class Drawing {
     }
   }
 
-  /** Draws open files and closes them. False where the program cannot be started, and where its answer is none. */
-  async part(opened: Fresh[]): Promise<boolean> {
+  /** Outlines open files and closes them. Returns false if the program cannot be started or gives no answer. */
+  async drawPart(opened: FreshFile[]): Promise<boolean> {
     try {
       const scripts = opened.filter((file) => isKnown(file) && isInProcess(file))
-      const small = scripts.reduce((sum, { handle }) => sum + handle.stat.bytes, 0) <= mostTogether
-      const inThis = this.library ? opened.filter((file) => isInProcess(file) && (small || !isKnown(file))) : []
-      const others = opened.filter((file) => !inThis.includes(file))
-      const left: Fresh[] = []
-      const both = [this.byLibrary(inThis, left), this.byProgram(others.filter(isKnown))] as const
-      // Neither is left alone with its open files.
+      const small = scripts.reduce((sum, { handle }) => sum + handle.stat.bytes, 0) <= MAX_IN_PROCESS_BYTES
+      const own = this.library ? opened.filter((file) => isInProcess(file) && (small || !isKnown(file))) : []
+      const others = opened.filter((file) => !own.includes(file))
+      const left: FreshFile[] = []
+      const both = [this.drawByLibrary(own, left), this.drawByProgram(others.filter(isKnown))] as const
+      // Both must end before the files are closed.
       await Promise.allSettled(both)
       const [, answered] = await Promise.all(both)
       for (const { path, language } of [...left, ...others])
         if (!outlinedByAstGrep.has(language.id)) this.left.push({ path, language })
-      return answered && (await this.byProgram(left.filter(isKnown)))
+      return answered && (await this.drawByProgram(left.filter(isKnown)))
     } finally {
       for (const { handle } of opened) await handle.close()
     }
   }
 
-  /** In this process; `left` takes what is for the program: what is large or no text, and what does not parse. */
-  private async byLibrary(files: Fresh[], left: Fresh[]): Promise<void> {
-    const until = performance.now() + this.context.host.waits.engine
-    const parsed = mapConcurrently(texts(files, left), parsedAhead, async (one) => ({
+  /** Outlines files in this process. Adds files that are large, not text or do not parse to `left`, for the program. */
+  private async drawByLibrary(files: FreshFile[], left: FreshFile[]): Promise<void> {
+    const until = performance.now() + this.context.host.timeouts.engine
+    const parsed = mapConcurrently(readTexts(files, left), PARSED_AHEAD, async (one) => ({
       ...one,
       root: (await this.library!.parseAsync(one.file.language.title, one.text)).root(),
     }))
     for await (const { file, text, root } of parsed) {
       this.context.signal.throwIfAborted()
       const items =
-        performance.now() > until ? undefined : await inProcess[file.language.id]!.itemsOf(root, text, file.language)
-      // Without a copy of its own each name and line would keep the text that it was cut from, of a page once for each element around it.
+        performance.now() > until ? undefined : await IN_PROCESS[file.language.id]!.toItems(root, text, file.language)
+      // A copy, because each name and line is a slice that keeps the whole text in memory.
       if (items) this.settle(file, JSON.parse(JSON.stringify(items)) as OutlineItem[])
       else left.push(file)
     }
   }
 
-  private async byProgram(files: Fresh[]): Promise<boolean> {
+  private async drawByProgram(files: FreshFile[]): Promise<boolean> {
     if (files.length === 0) return true
-    const made = await askProgram(this.context, files, this.failed)
+    const made = await outlineByProgram(this.context, files, this.failed)
     if (!made) return false
     for (const file of files) {
       const items = made.get(file.handle.ref)
@@ -205,17 +212,17 @@ class Drawing {
     return true
   }
 
-  /** A file of which nothing is known, open. */
-  private async open(
+  /** Opens a file that is not in the cache. */
+  private async openFile(
     opener: Parameters<typeof openIfReadable>[0],
     file: OutlineSubject,
-  ): Promise<Pick<Fresh, 'handle' | 'version'> | undefined> {
+  ): Promise<Pick<FreshFile, 'handle' | 'version'> | undefined> {
     const handle = await openIfReadable(opener, file.path, this.unread)
     if (!handle) return undefined
     try {
       if (isTooLargeToOutline(handle, this.single)) this.large.push(file.path)
       else {
-        const version = await readVersion(handle, this.by(file.language))
+        const version = await readOutlineVersion(handle, this.toEngineKey(file.language))
         const items = getCachedItems(version)
         if (!items) return { handle, version }
         this.add(file, items)
@@ -228,7 +235,7 @@ class Drawing {
     return undefined
   }
 
-  private settle(file: Fresh, items: OutlineItem[]): void {
+  private settle(file: FreshFile, items: OutlineItem[]): void {
     cacheItems(file.version, items)
     this.add(file, items)
   }
@@ -237,16 +244,17 @@ class Drawing {
     this.files.set(path, { path, lang: language.title, items })
   }
 
-  private by(language: Language): string {
+  private toEngineKey(language: Language): string {
     return `${this.engine}:${language.id}`
   }
 }
 
-/** The texts of open files, one after the other. */
-async function* texts(files: Fresh[], left: Fresh[]): AsyncGenerator<{ file: Fresh; text: string }> {
+/** Reads the texts of open files, one after the other. */
+async function* readTexts(files: FreshFile[], left: FreshFile[]): AsyncGenerator<{ file: FreshFile; text: string }> {
   for (const file of files) {
     const { handle, language } = file
-    const bytes = handle.stat.bytes > inProcess[language.id]!.most ? undefined : await handle.read(0, handle.stat.bytes)
+    const bytes =
+      handle.stat.bytes > IN_PROCESS[language.id]!.maxBytes ? undefined : await handle.read(0, handle.stat.bytes)
     const text = bytes && isUtf8(bytes) ? bytes.toString() : undefined
     if (text !== undefined && isLinearToParse(text, MAX_LINE_UNITS)) yield { file, text }
     else left.push(file)

@@ -1,47 +1,47 @@
 import type { Context, Handle, JsonObject } from '../../../core/index.js'
 import { createSlotError } from '../../lib/base/index.js'
-import { lines } from '../../lib/process/index.js'
+import { createLineReader } from '../../lib/process/index.js'
 import { MAX_PARSED_BYTES, PARSER_MEMORY_BYTES, tooHardToParse } from '../../lib/search/index.js'
 import {
   runAstGrep,
   languageByName,
   writeScriptRules,
   shortenName,
-  removeMarks,
+  unmarkItems,
   type OutlineItem,
   type AstGrepEnd,
   type OutlineSubject,
   type Range,
 } from '../../lib/syntax/index.js'
 
-export interface Opened extends OutlineSubject {
+export interface OpenFile extends OutlineSubject {
   handle: Handle
 }
 
 /**
- * Asks ast-grep's program about open files, by language because a handle's name has no extension. Scripts are outlined
- * by our rules, other languages by those of the program.
+ * Outlines open files by the program ast-grep, one run per language because the path of a handle has no extension.
+ * Scripts use the rules of this project, other languages those of the program.
  */
-export async function askProgram(
+export async function outlineByProgram(
   context: Context,
-  files: Opened[],
+  files: OpenFile[],
   failed: string[],
 ): Promise<Map<string, OutlineItem[]> | undefined> {
   const made = new Map<string, OutlineItem[]>()
-  const byLanguage = new Map<string, Opened[]>()
+  const byLanguage = new Map<string, OpenFile[]>()
   for (const file of files) byLanguage.set(file.language.id, [...(byLanguage.get(file.language.id) ?? []), file])
-  const seconds = context.host.waits.engine / 1000
-  let isNonsense = false
+  const seconds = context.host.timeouts.engine / 1000
+  let hasInvalidLine = false
   const answers = await Promise.all(
     [...byLanguage].map(async ([language, group]) => {
-      const { rules, settle } = rulesFor(language)
+      const { rules, settle } = resolveRules(language)
       const sizes = new Map(group.map(({ handle }) => [handle.ref, handle.stat.bytes]))
-      const stream = lines((line) => {
-        const said = recordIn(line, sizes)
-        if (said) made.set(said.path, settle(said.items.filter(isDeclaration).map(itemOf)))
-        else if (line.length > 0) isNonsense = true
+      const stream = createLineReader((line) => {
+        const record = parseRecord(line, sizes)
+        if (record) made.set(record.path, settle(record.items.filter(isDeclaration).map(toItem)))
+        else if (line.length > 0) hasInvalidLine = true
       }, 268_435_456)
-      // For one file the threads would only be started.
+      // For one file more threads only cost their start.
       const threads = group.length === 1 ? ['--threads=1'] : []
       const args = [
         'outline',
@@ -64,26 +64,26 @@ export async function askProgram(
       }
       const answered = await runAstGrep(context, args, { cwd: '/', seconds, ...limited }, stream.take)
       if (answered) requireEnd(answered, group, seconds)
-      failed.push(...errorsIn(answered?.stderr ?? '', group))
+      failed.push(...parseErrors(answered?.stderr ?? '', group))
       return answered
     }),
   )
-  if (isNonsense || answers.some((answered) => answered?.exit_code !== 0)) return undefined
-  // A program without an answer for any file outlined nothing, so that the next engine answers. Empty files have none.
+  if (hasInvalidLine || answers.some((answered) => answered?.exit_code !== 0)) return undefined
+  // Without an answer for any file the next engine answers. Empty files have no outline.
   const areEmpty = files.every(({ handle }) => handle.stat.bytes === 0)
   return made.size > 0 || areEmpty || failed.length > 0 ? made : undefined
 }
 
-function rulesFor(language: string): { rules: string[]; settle: (items: OutlineItem[]) => OutlineItem[] } {
+function resolveRules(language: string): { rules: string[]; settle: (items: OutlineItem[]) => OutlineItem[] } {
   const file = writeScriptRules(languageByName(language)!)
   if (file === undefined) return { rules: [], settle: (items) => items }
-  return { rules: ['--no-default-outline-rules', '--outline-rules', file], settle: removeMarks }
+  return { rules: ['--no-default-outline-rules', '--outline-rules', file], settle: unmarkItems }
 }
 
-/** Throws where the program was too slow or took too much memory. */
-function requireEnd(answered: AstGrepEnd, [first, ...others]: readonly Opened[], seconds: number): void {
-  const { overburdened, timed_out } = answered
-  if (overburdened || (timed_out && others.length === 0)) throw tooHardToParse(first!.path)
+/** Throws if the program was too slow or used too much memory. */
+function requireEnd(answered: AstGrepEnd, [first, ...others]: readonly OpenFile[], seconds: number): void {
+  const { overLimit, timed_out } = answered
+  if (overLimit || (timed_out && others.length === 0)) throw tooHardToParse(first!.path)
   if (!timed_out) return
   const files = `${others.length + 1} files of ${first!.language.id}`
   throw createSlotError('VT_SEARCH_TIMEOUT', `ast-grep did not finish ${files} within ${seconds} s.`, {
@@ -91,25 +91,28 @@ function requireEnd(answered: AstGrepEnd, [first, ...others]: readonly Opened[],
   })
 }
 
-function errorsIn(stderr: string, files: readonly Opened[]): string[] {
-  const pathOf = (ref: string) => files.find(({ handle }) => handle.ref === ref)?.path ?? 'a file'
-  return [...stderr.matchAll(/^ERROR: (\S+): (.*)$/gm)].map(([, ref, reason]) => `${pathOf(ref!)}: ${reason}`)
+function parseErrors(stderr: string, files: readonly OpenFile[]): string[] {
+  const pathByRef = (ref: string) => files.find(({ handle }) => handle.ref === ref)?.path ?? 'a file'
+  return [...stderr.matchAll(/^ERROR: (\S+): (.*)$/gm)].map(([, ref, reason]) => `${pathByRef(ref!)}: ${reason}`)
 }
 
-/** A line of the program as a record; nothing where it cannot be about our file. */
-function recordIn(line: Buffer, sizes: ReadonlyMap<string, number>): { path: string; items: NativeItem[] } | undefined {
+/** Parses a line of the program; `undefined` for an invalid record. */
+function parseRecord(
+  line: Buffer,
+  sizes: ReadonlyMap<string, number>,
+): { path: string; items: NativeItem[] } | undefined {
   try {
-    const said = JSON.parse(line.toString()) as { path?: unknown; items?: unknown }
-    const bytes = typeof said.path === 'string' ? (sizes.get(said.path) ?? Number.MAX_SAFE_INTEGER) : undefined
-    return bytes !== undefined && Array.isArray(said.items) && said.items.every((item) => isItem(item, bytes))
-      ? (said as { path: string; items: NativeItem[] })
+    const record = JSON.parse(line.toString()) as { path?: unknown; items?: unknown }
+    const bytes = typeof record.path === 'string' ? (sizes.get(record.path) ?? Number.MAX_SAFE_INTEGER) : undefined
+    return bytes !== undefined && Array.isArray(record.items) && record.items.every((item) => isItem(item, bytes))
+      ? (record as { path: string; items: NativeItem[] })
       : undefined
   } catch {
     return undefined
   }
 }
 
-/** Whether this is an item, or a member of one, in a file of so many bytes. */
+/** Returns whether a value is an item, or a member of one, in a file of this size. */
 function isItem(value: unknown, bytes: number): boolean {
   if (
     !isObject(value) ||
@@ -121,7 +124,7 @@ function isItem(value: unknown, bytes: number): boolean {
   return Array.isArray(members) && members.every((member) => isItem(member, bytes))
 }
 
-/** Lines and columns count from 0, so that none is above the number of bytes. */
+/** Returns whether a value is a range in a file of this size. Lines and columns count from 0. */
 function isRange(value: unknown, bytes: number): boolean {
   const { byteOffset, start, end } = (isObject(value) ? value : {}) as Partial<Range>
   const isOffset = isCount(byteOffset?.start, 0, bytes) && isCount(byteOffset?.end, byteOffset!.start, bytes)
@@ -154,14 +157,14 @@ interface NativeItem extends NativeMember {
   members?: NativeMember[]
 }
 
-/** Whether this is a declaration: a `struct s` of C without a body is none. */
+/** Returns whether an item is a declaration: a `struct s` of C without a body is not. */
 function isDeclaration({ astKind, signature = '', range: { byteOffset } }: NativeItem): boolean {
   const hasBody = signature.includes('{') || Buffer.byteLength(signature) < byteOffset.end - byteOffset.start
   return hasBody || !['struct_specifier', 'union_specifier', 'enum_specifier', 'class_specifier'].includes(astKind)
 }
 
-/** ast-grep's record in our words; keys of later versions are dropped. */
-function itemOf(native: NativeItem): OutlineItem {
+/** Converts a record of ast-grep; drops keys of later versions. */
+function toItem(native: NativeItem): OutlineItem {
   return {
     role: native.role,
     kind: native.symbolType,

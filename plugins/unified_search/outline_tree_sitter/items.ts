@@ -1,14 +1,14 @@
 import type { Node, QueryMatch } from 'web-tree-sitter'
 import { createPositions, type OutlineItem, type Member } from '../../lib/syntax/index.js'
 
-/** What its declarations belong to; those of a function or of a value are its own affair. */
-const holders = new Set(['class', 'struct', 'interface', 'enum', 'module', 'object'])
+/** Kinds whose nested declarations become members. */
+const HOLDERS = new Set(['class', 'struct', 'interface', 'enum', 'module', 'object'])
 
-/** How the matches of a query are read. */
+/** Options for reading the matches of a query. */
 export interface Reading {
-  /** The query says by `@exported` what is exported; without it all is. */
-  telling: boolean
-  /** What stands in an item is no item: of a class it is a member, of a function it is nothing. */
+  /** The query marks exports by `@exported`; otherwise everything is exported. */
+  hasExportMarks: boolean
+  /** A declaration inside a class is a member; one inside a function is ignored. */
   outermost: boolean
   /** A function may be declared several times in a row before it is defined. */
   overloads: boolean
@@ -16,11 +16,11 @@ export interface Reading {
 
 type Found = { start: number; end: number } & ({ item: OutlineItem } | { member: Member })
 
-/** Items in source order with their members. Of two patterns for one node the first counts. */
-export function itemsOf(
+/** Returns items in source order with their members. The first pattern that matches a node counts. */
+export function toItems(
   matches: QueryMatch[],
   text: string,
-  { telling, outermost, overloads }: Reading,
+  { hasExportMarks, outermost, overloads }: Reading,
 ): OutlineItem[] {
   const at = createPositions(text)
   const place = ({ row, column }: Node['startPosition']) => ({ line: row, column: at.column(row, column) })
@@ -32,10 +32,10 @@ export function itemsOf(
     seen.add(found.node.id)
     const [role, kind] = found.name.split('.') as ['item' | 'member' | 'import', string]
     const { node } = found
-    const signature = firstLine(node)
+    const signature = readFirstLine(node)
     const named = captures.find((capture) => capture.name === 'name')?.node
-    // A module is written as its source writes it, quotes and all.
-    const name = kind === 'module' && named ? named.text : nameOf(named, signature)
+    // The name of a module keeps its quotes.
+    const name = kind === 'module' && named ? named.text : toName(named, signature)
     const common = {
       role: role === 'import' ? 'item' : role,
       kind,
@@ -47,7 +47,7 @@ export function itemsOf(
     if (role === 'member')
       all.push({ start, end, member: { ...common, isPublic: !captures.some((capture) => capture.name === 'private') } })
     else {
-      const isExported = role === 'item' && (!telling || captures.some((capture) => capture.name === 'exported'))
+      const isExported = role === 'item' && (!hasExportMarks || captures.some((capture) => capture.name === 'exported'))
       const range = { byteOffset: { start, end }, start: place(node.startPosition), end: place(node.endPosition) }
       all.push({
         start,
@@ -64,25 +64,25 @@ export function itemsOf(
       })
     }
   }
-  const items = settled(
+  const items = nestMembers(
     all.sort((a, b) => a.start - b.start || b.end - a.end),
     outermost,
   )
   return overloads ? items.filter((item, at) => !isOverload(item, items[at + 1])) : items
 }
 
-/** Gives each member to the innermost item around it, in source order. */
-function settled(all: Found[], outermost: boolean): OutlineItem[] {
+/** Assigns each member to the innermost item around it, in source order. */
+function nestMembers(all: Found[], outermost: boolean): OutlineItem[] {
   const items: OutlineItem[] = []
   const around: Found[] = []
   for (const found of all) {
     while (around.length > 0 && around.at(-1)!.end <= found.start) around.pop()
     const outer = around.at(-1)
     const holder = outer && 'item' in outer ? outer.item : undefined
-    // A declaration that is exported is one with the statement that exports it.
+    // An exported declaration and its export statement are one item.
     if (outermost && 'item' in found && holder?.name === found.item.name && holder.kind === found.item.kind) continue
     addFound(found, items, holder, !outer || !outermost)
-    // Without that rule a member stands in items alone.
+    // Without this rule a member is only inside items.
     if (outermost || 'item' in found) around.push(found)
   }
   return items
@@ -92,7 +92,7 @@ function settled(all: Found[], outermost: boolean): OutlineItem[] {
 function addFound(found: Found, items: OutlineItem[], holder: OutlineItem | undefined, isItem: boolean): void {
   if ('member' in found) holder?.members.push(found.member)
   else if (isItem) items.push(found.item)
-  else if (holder && holders.has(holder.kind) && items.at(-1) === holder) holder.members.push(asMember(found.item))
+  else if (holder && HOLDERS.has(holder.kind) && items.at(-1) === holder) holder.members.push(asMember(found.item))
 }
 
 const isOverload = (item: OutlineItem, next: OutlineItem | undefined): boolean =>
@@ -107,10 +107,10 @@ const asMember = ({ kind, name, signature, isExported, line_number }: OutlineIte
   line_number,
 })
 
-const firstLine = (node: Node): string => node.text.slice(0, 400).split('\n', 1)[0]!.trim()
+const readFirstLine = (node: Node): string => node.text.slice(0, 400).split('\n', 1)[0]!.trim()
 
-/** A name without its quotes; what has none is called by its first line. */
-function nameOf(node: Node | undefined, signature: string): string {
+/** Returns a name without its quotes, or the first line of a nameless declaration. */
+function toName(node: Node | undefined, signature: string): string {
   const text = node?.text ?? signature.split('{', 1)[0]!.trimEnd()
   return text
     .replace(/^(['"])(.*)\1$/s, '$2')

@@ -1,10 +1,10 @@
 import { problem, type JsonObject } from '../../../core/index.js'
 import { notice } from '../../lib/base/index.js'
-import { asRule } from './binary.js'
-import { workflows, type Reported, type StructuralInput, type Workflow } from './types.js'
+import { shouldUseRule } from './arguments.js'
+import { WORKFLOWS, type Reported, type StructuralInput, type Workflow } from './types.js'
 
-/** Which workflows take a field; `path` of `test` is special. */
-const takenBy: Record<string, Workflow[]> = {
+/** Workflows that take a field; `path` of `test` is checked separately. */
+const FIELD_WORKFLOWS: Record<string, Workflow[]> = {
   pattern: ['query', 'rewrite'],
   kind: ['query', 'rewrite'],
   fix_config: ['rewrite'],
@@ -27,13 +27,13 @@ const takenBy: Record<string, Workflow[]> = {
 export function checkFields(input: StructuralInput, given: Readonly<JsonObject>): Reported {
   const { workflow } = input
   for (const field of Object.keys(given)) {
-    const takers = takenBy[field]
+    const takers = FIELD_WORKFLOWS[field]
     if (takers && !takers.includes(workflow)) throw notAllowed(field, takers, workflow)
   }
   if (workflow === 'test' && !['.', undefined].includes(given['path'] as string))
     throw notAllowed(
       'path',
-      workflows.filter((name) => name !== 'test'),
+      WORKFLOWS.filter((name) => name !== 'test'),
       workflow,
     )
   if (workflow === 'query' && input.pattern === undefined && input.kind === undefined)
@@ -60,15 +60,16 @@ function checkRewrite({ pattern, rewrite, fix_config: fix }: StructuralInput): v
 function checkDebug(input: StructuralInput): void {
   if (input.lang === undefined) throw missing("'lang'")
   const other = input.fix_config ? 'fix_config' : 'kind'
-  if (asRule(input)) throw problem('VT_INPUT_CONFLICT', { fields: `'debug_query' and '${other}'` })
+  if (shouldUseRule(input)) throw problem('VT_INPUT_CONFLICT', { fields: `'debug_query' and '${other}'` })
 }
 
-/** Throws VT_INPUT_INVALID where a range would grow by none or several things. */
+/** Throws VT_INPUT_INVALID unless each expansion has exactly one rule. */
 function checkExpansions(fix: StructuralInput['fix_config'] = { template: '' }): void {
   for (const side of ['expand_start', 'expand_end'] as const) {
-    const ways = (['regex', 'kind', 'pattern'] as const).filter((way) => fix[side]?.[way] !== undefined)
-    if (fix[side] && ways.length !== 1) {
-      const what = `'fix_config.${side}' has ${ways.join(' and ') || 'none of them'}; needed: exactly one of regex, kind, pattern.`
+    const rules = (['regex', 'kind', 'pattern'] as const).filter((way) => fix[side]?.[way] !== undefined)
+    if (fix[side] && rules.length !== 1) {
+      const given = rules.join(' and ') || 'none of them'
+      const what = `'fix_config.${side}' has ${given}; needed: exactly one of regex, kind, pattern.`
       throw problem('VT_INPUT_INVALID', {
         problem: what,
         example: 'Example: {"template":"","expand_end":{"regex":","}}',

@@ -5,62 +5,63 @@ import {
   isLinearToParse,
   MAX_LINE_UNITS,
   createPositions,
+  toPagePosition,
+  type EmbeddedCode,
   type Language,
   type Library,
   type Positions,
 } from '../../lib/syntax/index.js'
-import { placeIn, type EmbeddedCode } from './pages.js'
-import { patternRule } from './binary.js'
-import { replacementOf, templateOf, type RewriteTemplate } from './template.js'
+import { toPatternRule } from './arguments.js'
+import { renderReplacement, parseRewriteTemplate, type RewriteTemplate } from './template.js'
 import type { Captured, Native, StructuralInput } from './types.js'
 
-const grammars = new Set(['html', 'css', 'javascript', 'typescript', 'tsx'])
+const GRAMMARS = new Set(['html', 'css', 'javascript', 'typescript', 'tsx'])
 
-/** The library where it serves the language and the query. */
-export async function libraryFor({ id }: Language, input: StructuralInput): Promise<Library | undefined> {
-  if (!grammars.has(id) || (id === 'html' && input.lang === undefined)) return undefined
-  // Only the program explains a pattern and grows a fix.
+/** Loads the library if it supports the language and the query. */
+export async function loadLibrary({ id }: Language, input: StructuralInput): Promise<Library | undefined> {
+  if (!GRAMMARS.has(id) || (id === 'html' && input.lang === undefined)) return undefined
+  // Only the program explains a pattern and expands a fix.
   if (input.debug_query !== undefined || input.fix_config) return undefined
-  if (input.workflow === 'rewrite' && !templateOf(input.rewrite!)) return undefined
+  if (input.workflow === 'rewrite' && !parseRewriteTemplate(input.rewrite!)) return undefined
   return loadAstGrepLibrary()
 }
 
 export interface SourceText {
   path: string
   text: string
-  /** What is parsed in place of the text: the pieces of it that are code of the language. */
+  /** Embedded code of the language, which is parsed instead of the text. */
   code?: EmbeddedCode
 }
-/** When to stop before the end: the caller gave up, or time is over. */
-export type Stopping = () => boolean
+/** Returns whether to stop early: the call was aborted or timed out. */
+export type ShouldStop = () => boolean
 export interface StructuralMatches {
   matches: Native[]
-  /** Files for the program: what does not parse, is deep, or is one long line. */
+  /** Files for the program: with syntax errors, deep nesting or very long lines. */
   broken: Set<string>
-  /** What was not looked into, because it was to stop. */
+  /** The search stopped before its end. */
   stopped: boolean
 }
-/** Texts that are parsed while an earlier one is searched. */
-const parsedAhead = 4
+/** Texts parsed while an earlier one is searched. */
+const PARSED_AHEAD = 4
 
 /**
- * Looks for the pattern in texts of one language. `undefined` when only the program can answer: a replacement of several lines
- * needs its indentation. Throws the library's own words on a pattern or kind that is none.
+ * Searches texts of one language for the pattern. Returns `undefined` for a replacement of several lines, which only
+ * the program indents. Throws the error of the library for an invalid pattern or kind.
  */
-export async function lookInProcess(
+export async function searchTexts(
   { parseAsync }: Library,
   texts: AsyncIterable<SourceText>,
   language: Language,
   input: StructuralInput,
-  stopping: Stopping,
+  shouldStop: ShouldStop,
 ): Promise<StructuralMatches | undefined> {
   const found: StructuralMatches = { matches: [], broken: new Set(), stopped: false }
-  const names = metavariables(input.pattern ?? '')
-  const template = input.workflow === 'rewrite' ? templateOf(input.rewrite!) : undefined
+  const names = findMetavariables(input.pattern ?? '')
+  const template = input.workflow === 'rewrite' ? parseRewriteTemplate(input.rewrite!) : undefined
   const config: NapiConfig = {
-    rule: { ...patternRule(input), ...(input.kind !== undefined && { kind: input.kind }) } as NapiConfig['rule'],
+    rule: { ...toPatternRule(input), ...(input.kind !== undefined && { kind: input.kind }) } as NapiConfig['rule'],
   }
-  const parsed = mapConcurrently(even(texts, found.broken), parsedAhead, async (one) => ({
+  const parsed = mapConcurrently(filterLinear(texts, found.broken), PARSED_AHEAD, async (one) => ({
     ...one,
     root: (await parseAsync(language.title, one.code?.text ?? one.text)).root(),
   }))
@@ -73,15 +74,15 @@ export async function lookInProcess(
     const at = createPositions(text)
     const here: Native[] = []
     for (const node of root.findAll(config)) {
-      const native = nativeOf(node, { path, text, at, code, names, language, context_lines: input.context_lines })
+      const native = toNative(node, { path, text, at, code, names, language, context_lines: input.context_lines })
       if (template && !replace(native, template)) return undefined
       here.push(native)
       await pause()
-      // The whole of what a page embeds is one node, whose ends only the program tells.
+      // Only the program knows the ends of a node that spans all embedded code of a page.
       if (code && node.range().end.index > code.end) found.broken.add(path)
     }
     if (!found.broken.has(path)) for (const match of here) found.matches.push(match)
-    if (stopping()) {
+    if (shouldStop()) {
       found.stopped = true
       break
     }
@@ -89,8 +90,8 @@ export async function lookInProcess(
   return found
 }
 
-/** What takes no time by its square; `others` takes the paths of the rest. */
-async function* even(texts: AsyncIterable<SourceText>, others: Set<string>): AsyncGenerator<SourceText> {
+/** Yields texts that parse in linear time; adds the paths of the rest to `others`. */
+async function* filterLinear(texts: AsyncIterable<SourceText>, others: Set<string>): AsyncGenerator<SourceText> {
   for await (const one of texts) {
     if (isLinearToParse(one.text, MAX_LINE_UNITS)) yield one
     else others.add(one.path)
@@ -102,8 +103,8 @@ interface Names {
   multi: string[]
 }
 
-/** The metavariables that capture, as `$NAME`, `$$NAME` or `$$$NAME`. */
-function metavariables(pattern: string): Names {
+/** Finds the capturing metavariables `$NAME`, `$$NAME` and `$$$NAME`. */
+function findMetavariables(pattern: string): Names {
   const found = [...pattern.matchAll(/(\$+)([A-Z][A-Z0-9_]*)/g)]
   const those = (wanted: (dollars: number) => boolean) => [
     ...new Set(found.filter(([, dollars]) => wanted(dollars!.length)).map(([, , name]) => name!)),
@@ -111,7 +112,7 @@ function metavariables(pattern: string): Names {
   return { single: those((dollars) => dollars < 3), multi: those((dollars) => dollars === 3) }
 }
 
-interface Around {
+interface MatchSource {
   path: string
   text: string
   at: Positions
@@ -121,26 +122,26 @@ interface Around {
   context_lines: number
 }
 
-function nativeOf(node: SgNode, { path, text, at, code, names, language, context_lines }: Around): Native {
-  const placed = (one: SgNode) => {
+function toNative(node: SgNode, { path, text, at, code, names, language, context_lines }: MatchSource): Native {
+  const toPlace = (one: SgNode) => {
     const { start, end } = one.range()
-    return code ? { start: placeIn(code, start), end: placeIn(code, end) } : { start, end }
+    return code ? { start: toPagePosition(code, start), end: toPagePosition(code, end) } : { start, end }
   }
-  const captured = (one: SgNode): Captured => {
-    const place = placed(one)
+  const toCaptured = (one: SgNode): Captured => {
+    const place = toPlace(one)
     return { text: text.slice(place.start.index, place.end.index), range: at.range(place) }
   }
   const single = names.single.flatMap((name) => {
     const one = node.getMatch(name)
-    return one ? [[name, captured(one)] as const] : []
+    return one ? [[name, toCaptured(one)] as const] : []
   })
-  const multi = names.multi.map((name) => [name, node.getMultipleMatches(name).map(captured)] as const)
-  const { start, end } = placed(node)
+  const multi = names.multi.map((name) => [name, node.getMultipleMatches(name).map(toCaptured)] as const)
+  const { start, end } = toPlace(node)
   let from = text.lastIndexOf('\n', start.index - 1) + 1
-  let to = endOfLine(text, end.index)
+  let to = findLineEnd(text, end.index)
   for (let line = 0; line < context_lines; line++) {
     from = from < 2 ? 0 : text.lastIndexOf('\n', from - 2) + 1
-    if (to < text.length) to = endOfLine(text, to + 1)
+    if (to < text.length) to = findLineEnd(text, to + 1)
   }
   return {
     file: path,
@@ -153,14 +154,14 @@ function nativeOf(node: SgNode, { path, text, at, code, names, language, context
   }
 }
 
-function endOfLine(text: string, from: number): number {
+function findLineEnd(text: string, from: number): number {
   const end = text.indexOf('\n', from)
   return end < 0 ? text.length : end
 }
 
-/** Gives a match its replacement. False where it spans lines. */
+/** Adds the replacement to a match. Returns false if it spans lines. */
 function replace(native: Native, template: RewriteTemplate): boolean {
-  const replacement = replacementOf(template, native)
+  const replacement = renderReplacement(template, native)
   if (replacement === undefined) return false
   native.replacement = replacement
   native.replacementOffsets = native.range.byteOffset

@@ -1,19 +1,19 @@
 import { dirname, join } from 'node:path/posix'
 import { ok, type Context, type Result } from '../../../core/index.js'
-import { discoverProjects, listOf, mapOf, readConfig, textsIn } from './config.js'
+import { discoverProjects, toList, toMap, readConfig, toTexts } from './config.js'
 import type { StructuralCall } from './types.js'
 
-/** Workflow `inspect`: what the project's ast-grep configuration says, read by ourselves; runs nothing. */
+/** Workflow `inspect`: reads the ast-grep configuration of the project without running ast-grep. */
 export async function inspectProject({ input }: StructuralCall, context: Context): Promise<Result> {
   const config = await readConfig(context, input.config_path)
   const folder = dirname(input.config_path)
-  const test_configs = listOf(config?.['testConfigs']).filter(
+  const test_configs = toList(config?.['testConfigs']).filter(
     (item): item is { testDir: string } => typeof item === 'object' && item !== null,
   )
-  const rule_dir_hints = textsIn(config?.['ruleDirs'])
-  const util_dirs = textsIn(config?.['utilDirs'])
+  const rule_dir_hints = toTexts(config?.['ruleDirs'])
+  const util_dirs = toTexts(config?.['utilDirs'])
   const missing_dirs: string[] = []
-  for (const dir of [...rule_dir_hints, ...util_dirs, ...test_configs.flatMap(({ testDir }) => textsIn(testDir))]) {
+  for (const dir of [...rule_dir_hints, ...util_dirs, ...test_configs.flatMap(({ testDir }) => toTexts(testDir))]) {
     const stat = await context.workspace.stat(join(folder, dir)).catch(() => undefined)
     if (stat?.kind !== 'directory') missing_dirs.push(dir)
   }
@@ -26,9 +26,9 @@ export async function inspectProject({ input }: StructuralCall, context: Context
     rule_dir_hints,
     util_dirs,
     test_configs,
-    language_injections: listOf(config?.['languageInjections']),
-    custom_languages: mapOf(config?.['customLanguages']),
-    language_globs: mapOf(config?.['languageGlobs']),
+    language_injections: toList(config?.['languageInjections']),
+    custom_languages: toMap(config?.['customLanguages']),
+    language_globs: toMap(config?.['languageGlobs']),
     missing_dirs,
     ...(config === undefined && { discovered_configs: await discoverProjects(context, input.path) }),
   }
@@ -49,8 +49,10 @@ function render(output: Inspected): string {
     const found = output.discovered_configs ?? []
     return `${output.config_path} does not exist${found.length > 0 ? `; found: ${found.join(', ')}` : ''}`
   }
+  const rules = output.rule_dir_hints.join(', ') || 'no folder'
+  const tests = output.test_configs.map(({ testDir }) => testDir).join(', ') || 'no folder'
   return [
-    `${output.config_path}: rules in ${output.rule_dir_hints.join(', ') || 'no folder'}; tests in ${output.test_configs.map(({ testDir }) => testDir).join(', ') || 'no folder'}`,
+    `${output.config_path}: rules in ${rules}; tests in ${tests}`,
     ...(output.missing_dirs.length > 0
       ? [`missing: ${output.missing_dirs.join(', ')} (ast-grep refuses to scan then)`]
       : []),

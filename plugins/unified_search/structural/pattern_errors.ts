@@ -4,26 +4,26 @@ import { runAstGrep, findAstGrep, type Language, type Library, type Range } from
 export type PatternPlace = Pick<Range, 'start' | 'end'>
 
 /**
- * Whether the pattern that is looked for holds what does not parse, however deep. The program itself warns of an error at the top only, and only
- * where nothing matched; what a metavariable stands for is no error in its own view of a pattern.
+ * Returns whether the pattern has a syntax error at any depth. The program itself warns only of an error at the top,
+ * and only without matches. Metavariables are no errors in its view of a pattern.
  */
-export const holdsError = async (pattern: string, language: Language, context: Context): Promise<boolean> =>
-  showsError(treeIn(await explained(pattern, language, 'pattern', context)))
+export const hasError = async (pattern: string, language: Language, context: Context): Promise<boolean> =>
+  hasErrorNode(parseTree(await explainPattern(pattern, language, 'pattern', context)))
 
-/** The same by the library, for the languages whose grammars it brings. */
-export function holdsErrorHere({ parse }: Library, pattern: string, language: Language): boolean {
-  const errors = parse(language.title, spelled(pattern, language))
+/** Returns the same by the library, for the languages that it supports. */
+export function hasErrorInProcess({ parse }: Library, pattern: string, language: Language): boolean {
+  const errors = parse(language.title, spellMetavariables(pattern, language))
     .root()
     .findAll({ rule: { kind: 'ERROR' } })
-  // In these languages what is read in the place of `$` is as long as it.
+  // In these languages the replacement of `$` has the same length.
   return errors
     .map((node) => node.range())
     .some(({ start, end }) => !/^\$+[A-Z_]?\w*$/.test(pattern.slice(start.index, end.index)))
 }
 
-/** Whether a pattern parses completely in those languages: an added node has no length. */
-export function lacksNothing({ parse }: Library, pattern: string, language: Language): boolean {
-  const left = [parse(language.title, spelled(pattern, language)).root()]
+/** Returns whether a pattern parses completely: a node added by the parser has no length. */
+export function isComplete({ parse }: Library, pattern: string, language: Language): boolean {
+  const left = [parse(language.title, spellMetavariables(pattern, language)).root()]
   for (let node = left.pop(); node; node = left.pop()) {
     const { start, end } = node.range()
     if (start.index === end.index || node.is('ERROR')) return false
@@ -32,54 +32,54 @@ export function lacksNothing({ parse }: Library, pattern: string, language: Lang
   return true
 }
 
-/** How the program read a pattern, where it was asked to say so. */
-export const treeIn = (stderr: string): string | undefined =>
+/** Returns the tree of the pattern from the debug output of the program. */
+export const parseTree = (stderr: string): string | undefined =>
   /Debug \w+:\n([\s\S]*?)(\n\n|$)/.exec(stderr)?.[1]?.trimEnd()
 
-export const showsError = (tree = ''): boolean => /^ *ERROR( |$)/m.test(tree)
+export const hasErrorNode = (tree = ''): boolean => /^ *ERROR( |$)/m.test(tree)
 
-/** Where a pattern does not parse, in code points; `undefined` where all of it parses or nothing can tell. */
-export const errorPlace = (pattern: string, language: Language, context: Context): Promise<PatternPlace | undefined> =>
-  placeOf('ERROR|MISSING .*', pattern, language, context)
+/** Finds the first syntax error of a pattern, in code points; `undefined` if there is none or it is unknown. */
+export const findError = (pattern: string, language: Language, context: Context): Promise<PatternPlace | undefined> =>
+  findPlace('ERROR|MISSING .*', pattern, language, context)
 
-/** Where the parser added what the pattern lacks. What only lacks the end of its statement is matched all the same. */
-export const gapPlace = (pattern: string, language: Language, context: Context): Promise<PatternPlace | undefined> =>
-  placeOf('MISSING (?!;).*', pattern, language, context)
+/** Finds the first position where the parser added a missing token, except the end of a statement. */
+export const findGap = (pattern: string, language: Language, context: Context): Promise<PatternPlace | undefined> =>
+  findPlace('MISSING (?!;).*', pattern, language, context)
 
-async function placeOf(
+async function findPlace(
   what: string,
   pattern: string,
   language: Language,
   context: Context,
 ): Promise<PatternPlace | undefined> {
-  const readable = spelled(pattern, language)
+  const readable = spellMetavariables(pattern, language)
   const lines = readable.split('\n').map((line) => Buffer.from(line))
   const point = (line: number, byte: number) => ({
     line,
     column: Array.from(lines[line]?.toString('utf8', 0, byte) ?? '').length,
   })
-  const tree = await explained(readable, language, 'cst', context)
+  const tree = await explainPattern(readable, language, 'cst', context)
   for (const [, ...numbers] of tree.matchAll(
     new RegExp(`^ *(?:\\w+: )?(?:${what}) \\((\\d+),(\\d+)\\)-\\((\\d+),(\\d+)\\)$`, 'gm'),
   )) {
     const [line, column, endLine, endColumn] = numbers.map(Number) as [number, number, number, number]
     const place = { start: point(line, column), end: point(endLine, endColumn) }
-    if (!ofMetavariable(pattern, place)) return place
+    if (!isMetavariable(pattern, place)) return place
   }
   return undefined
 }
 
-/** A view of the pattern that only the program has; empty where there is none. */
-async function explained(
+/** Returns a view of the pattern that only the program provides; empty without the program. */
+async function explainPattern(
   pattern: string,
   language: Language,
   view: 'pattern' | 'cst',
   context: Context,
 ): Promise<string> {
-  // An explanation is not worth an installation.
+  // The program is not installed for an explanation.
   const { root } = context.workspace
   if (!findAstGrep(context.workspace)) return ''
-  // Without standard input the program would search the folder it stands in.
+  // Without standard input the program would search its working directory.
   const args = [
     'run',
     `--pattern=${pattern}`,
@@ -93,15 +93,15 @@ async function explained(
       await runAstGrep(
         context,
         args,
-        { cwd: root, input: Buffer.alloc(0), seconds: Math.min(10, context.host.waits.engine / 1000) },
+        { cwd: root, input: Buffer.alloc(0), seconds: Math.min(10, context.host.timeouts.engine / 1000) },
         () => {},
       )
     )?.stderr ?? ''
   )
 }
 
-/** Languages in which a name may begin with `$`; in the others ast-grep reads another character. */
-const dollars = new Set([
+/** Languages in which a name may begin with `$`; in the others ast-grep replaces it. */
+const DOLLAR_LANGUAGES = new Set([
   'bash',
   'dart',
   'java',
@@ -115,16 +115,16 @@ const dollars = new Set([
   'typescript',
   'yaml',
 ])
-const sigils: Record<string, string> = { c: '𐀀', cpp: '𐀀', css: '_', html: 'z', nix: '_' }
+const SIGILS: Record<string, string> = { c: '𐀀', cpp: '𐀀', css: '_', html: 'z', nix: '_' }
 
-function spelled(pattern: string, { id }: Language): string {
-  return dollars.has(id)
+function spellMetavariables(pattern: string, { id }: Language): string {
+  return DOLLAR_LANGUAGES.has(id)
     ? pattern
-    : pattern.replace(/\$+(?=[A-Z_])|\${3}/g, (run) => (sigils[id] ?? 'µ').repeat(run.length))
+    : pattern.replace(/\$+(?=[A-Z_])|\${3}/g, (run) => (SIGILS[id] ?? 'µ').repeat(run.length))
 }
 
-/** Whether the error is a metavariable in a place without names, or what follows one. */
-function ofMetavariable(pattern: string, { start, end }: PatternPlace): boolean {
+/** Returns whether an error is only a metavariable in a position without names, or directly after one. */
+function isMetavariable(pattern: string, { start, end }: PatternPlace): boolean {
   const line = Array.from(pattern.split('\n')[start.line] ?? '')
   const [before, text] = [line.slice(0, start.column), line.slice(start.column, end.column)].map((part) =>
     part.join(''),

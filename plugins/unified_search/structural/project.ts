@@ -4,14 +4,14 @@ import { createSlotError } from '../../lib/base/index.js'
 import type { Consumer } from '../../lib/process/index.js'
 import { listFiles } from '../../lib/search/index.js'
 import { runAstGrep, InstallProblem, parseReasons, type AstGrepEnd } from '../../lib/syntax/index.js'
-import { discoverProjects, inspectCall, invalidProject, readConfig, textsIn } from './config.js'
-import { engineMissing } from './refuse.js'
+import { discoverProjects, createInspectCall, invalidProject, readConfig, toTexts } from './config.js'
+import { engineMissing } from './refusals.js'
 import type { StructuralInput } from './types.js'
 
-const seconds = 120
+const TIMEOUT_SECONDS = 120
 
 /** Runs `scan` or `test` of the project in the root. `undefined` without ast-grep. Throws VT_SEARCH_*. */
-export async function askProject(
+export async function runProject(
   context: Context,
   input: StructuralInput,
   args: string[],
@@ -19,9 +19,9 @@ export async function askProject(
 ): Promise<AstGrepEnd | undefined> {
   const config = await readConfig(context, input.config_path)
   if (!config) {
-    throw createSlotError('VT_SEARCH_CONFIG_MISSING', `'${input.config_path}' not found.`, {
+    throw createSlotError('VT_SEARCH_CONFIG_MISSING', `'${input.config_path}' was not found.`, {
       hint: 'Create it with at least "ruleDirs:\\n- rules"; the ast-grep skill shows how.',
-      next: inspectCall(input.config_path),
+      next: createInspectCall(input.config_path),
       details: { discovered_configs: await discoverProjects(context, input.path) },
     })
   }
@@ -29,9 +29,11 @@ export async function askProject(
   const filter = input.filter === undefined ? [] : [`--filter=${input.filter}`]
   const [command, ...rest] = args
   const whole = [command!, '--config', input.config_path, ...filter, ...rest]
-  const answered = await runAstGrep(context, whole, { cwd: root.ref, seconds }, onStdout).catch((error: unknown) => {
-    throw error instanceof InstallProblem ? engineMissing(error.message) : error
-  })
+  const answered = await runAstGrep(context, whole, { cwd: root.ref, seconds: TIMEOUT_SECONDS }, onStdout).catch(
+    (error: unknown) => {
+      throw error instanceof InstallProblem ? engineMissing(error.message) : error
+    },
+  )
   if (!answered) return undefined
   const stderr = parseReasons(answered.stderr)
   const why = stderr
@@ -40,12 +42,14 @@ export async function askProject(
     .join(' ')
     .replaceAll(context.workspace.root, '.')
   if (answered.timed_out)
-    throw createSlotError('VT_SEARCH_TIMEOUT', `ast-grep did not finish within ${seconds} s.`, { retryable: true })
+    throw createSlotError('VT_SEARCH_TIMEOUT', `ast-grep did not finish within ${TIMEOUT_SECONDS} s.`, {
+      retryable: true,
+    })
   if (answered.exit_code === undefined)
     throw createSlotError('VT_SEARCH_FAILED', 'ast-grep ended by a signal.', { details: { stderr } })
   if (answered.exit_code === 3 && /Rule not found/.test(answered.stderr)) {
     throw createSlotError('VT_SEARCH_RULE', `No rule matches '${input.filter}'.`, {
-      details: { rules: await ruleIds(context, config, input.config_path) },
+      details: { rules: await listRuleIds(context, config, input.config_path) },
     })
   }
   if ([2, 3, 5, 6, 8].includes(answered.exit_code))
@@ -57,11 +61,11 @@ export async function askProject(
   return answered
 }
 
-/** Ids of the project's rules, at most 50. */
-async function ruleIds(context: Context, config: Record<string, unknown>, config_path: string): Promise<string[]> {
+/** Lists the ids of the rules of the project, at most 50. */
+async function listRuleIds(context: Context, config: Record<string, unknown>, config_path: string): Promise<string[]> {
   const { parseAllDocuments } = await import('yaml')
   const ids = new Set<string>()
-  for (const dir of textsIn(config['ruleDirs'])) {
+  for (const dir of toTexts(config['ruleDirs'])) {
     const folder = await context.workspace.openDirectory(join(dirname(config_path), dir)).catch(() => undefined)
     if (!folder) continue
     await using held = folder

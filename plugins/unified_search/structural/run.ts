@@ -1,49 +1,54 @@
 import { ok, type Context, type Result } from '../../../core/index.js'
 import { takeFitting, MAX_OUTPUT_BYTES } from '../../lib/base/index.js'
 import type { Language } from '../../lib/syntax/index.js'
-import { standing } from './around.js'
-import { asRule } from './binary.js'
-import { dialectsOf } from './dialects.js'
-import { requiredText } from './literal.js'
-import { checkMetavariables, checkReplacement } from './refuse.js'
+import { readCurrentMatch } from './current_match.js'
+import { shouldUseRule } from './arguments.js'
+import { readDialects } from './dialects.js'
+import { findRequiredText } from './required_text.js'
+import { checkMetavariables, checkReplacement } from './refusals.js'
 import { Search } from './search.js'
-import { matchOf, renderMatches, renderRewrites } from './shape.js'
-import { embedded, structuralSubjects, type StructuralSubject } from './subjects.js'
+import { toMatch, renderMatches, renderRewrites } from './shape.js'
+import { embedded, findSubjects, type StructuralSubject } from './subjects.js'
 import type { Reported, StructuralCall, StructuralInput } from './types.js'
 
-/** Bytes of an answer that are kept for what is not a match. */
-const room = { files: 262_144, issues: 131_072 }
+/** Bytes of an answer reserved for data other than matches. */
+const RESERVED_BYTES = { files: 262_144, issues: 131_072 }
 
-/** Workflows `query` and `rewrite`: one pattern over files of one or many languages, sorted, paged; nothing is written. */
+/**
+ * Workflows `query` and `rewrite`: searches files of one or many languages for a pattern, sorted and paged; writes
+ * nothing.
+ */
 export async function runPattern(call: StructuralCall, context: Context, { notices }: Reported): Promise<Result> {
   const { input, given } = call
   checkMetavariables(call)
   checkReplacement(call)
-  const dialects = await dialectsOf(context)
-  const found = await structuralSubjects(
+  const dialects = await readDialects(context)
+  const found = await findSubjects(
     context,
     input,
     dialects,
-    requiredText(input.pattern, input.strictness, input.selector),
+    findRequiredText(input.pattern, input.strictness, input.selector),
   )
   notices.push(...found.notices)
   const search = new Search(context, call, dialects.config)
   const all = groupByLanguage(found.files, input)
   const holding = groupByLanguage(found.holding, input)
-  await Promise.all([...all].map(([id, { language }]) => search.language(language, holding.get(id)?.files ?? [])))
-  await search.judge([...all.keys()].filter((id) => id !== embedded.id).length, notices)
+  await Promise.all([...all].map(([id, { language }]) => search.searchLanguage(language, holding.get(id)?.files ?? [])))
+  await search.reportOutcome([...all.keys()].filter((id) => id !== embedded.id).length, notices)
 
   const { total } = search.found
   const window = search.found
-    .first()
+    .listFirst()
     .slice(input.skip)
-    .map((match) => match.whole())
+    .map((match) => match.read())
   const wide =
-    asRule(input) && input.context_lines > 0
-      ? await Promise.all(window.map(async (match) => (await standing(context, match, input.context_lines)) ?? match))
+    shouldUseRule(input) && input.context_lines > 0
+      ? await Promise.all(
+          window.map(async (match) => (await readCurrentMatch(context, match, input.context_lines)) ?? match),
+        )
       : window
-  const page = wide.map(matchOf)
-  const shown = takeFitting(page, MAX_OUTPUT_BYTES - room.files - room.issues)
+  const page = wide.map(toMatch)
+  const shown = takeFitting(page, MAX_OUTPUT_BYTES - RESERVED_BYTES.files - RESERVED_BYTES.issues)
   const end = input.skip + shown.length
   const truncated = end < total
   const common = {
@@ -56,7 +61,7 @@ export async function runPattern(call: StructuralCall, context: Context, { notic
     path: input.path,
     ...(truncated && { next: { tool: 'unified_search', input: { action: 'structural', ...given, skip: end } } }),
   }
-  const counts = search.found.files()
+  const counts = search.found.listFiles()
   const files = counts.length
   const extra = notices.length > 0 ? { notices } : {}
   if (input.workflow === 'rewrite') {
@@ -69,8 +74,8 @@ export async function runPattern(call: StructuralCall, context: Context, { notic
     total_matches: total,
     files_searched: found.files.length,
     files_with_matches: files,
-    files: takeFitting(counts, room.files),
-    parse_issues: takeFitting(search.issues(), room.issues),
+    files: takeFitting(counts, RESERVED_BYTES.files),
+    parse_issues: takeFitting(search.listIssues(), RESERVED_BYTES.issues),
     ...(input.pattern !== undefined && { pattern: input.pattern }),
     ...(input.kind !== undefined && { kind: input.kind }),
   }
@@ -96,7 +101,7 @@ function groupByLanguage(
     group.files.push(file)
     groups.set(file.language.id, group)
   }
-  // A named language is asked even without a file, because the pattern may be wrong for it.
+  // A named language is checked even without files, because the pattern may be invalid.
   if (input.lang !== undefined && groups.size === 0) {
     groups.set(input.lang, { language: { id: input.lang, title: input.lang, aliases: [], extensions: [] }, files: [] })
   }

@@ -1,20 +1,20 @@
 import { ok, type Context, type Result } from '../../../core/index.js'
 import { comparePaths, pluralize, takeFitting, listSearchNotices } from '../../lib/base/index.js'
-import { lines } from '../../lib/process/index.js'
+import { createLineReader } from '../../lib/process/index.js'
 import { listFiles, openToSearch } from '../../lib/search/index.js'
-import { standing } from './around.js'
-import { askProject } from './project.js'
-import { matchOf } from './shape.js'
+import { readCurrentMatch } from './current_match.js'
+import { runProject } from './project.js'
+import { toMatch } from './shape.js'
 import type { Native, StructuralCall } from './types.js'
 
-/** Workflow `scan`: the findings of the project's own rules; nothing is fixed. `undefined` without ast-grep. */
-export async function scan({ input, given }: StructuralCall, context: Context): Promise<Result | undefined> {
+/** Workflow `scan`: returns the findings of the rules of the project; fixes nothing. `undefined` without ast-grep. */
+export async function runScan({ input, given }: StructuralCall, context: Context): Promise<Result | undefined> {
   const found: Native[] = []
-  const stream = lines((line) => void found.push(JSON.parse(line.toString()) as Native), 67_108_864)
+  const stream = createLineReader((line) => void found.push(JSON.parse(line.toString()) as Native), 67_108_864)
   const globs = [input.globs ?? []].flat().map((glob) => `--globs=${glob}`)
   const args = ['scan', '--json=stream', '--include-metadata', '--color=never', ...globs, '--', input.path]
-  if (!(await askProject(context, input, args, stream.take))) return undefined
-  const known = await searched(input.path, context)
+  if (!(await runProject(context, input, args, stream.take))) return undefined
+  const known = await listSearchedFiles(input.path, context)
   const all = found
     .map((native) => ({ ...native, file: native.file.replace(/^\.\//, '') }))
     .filter(({ file }) => known.files.has(file))
@@ -27,10 +27,10 @@ export async function scan({ input, given }: StructuralCall, context: Context): 
   const page: Native[] = []
   let gone = 0
   for (const native of all.slice(input.skip, input.skip + input.max_results)) {
-    const found = await standing(context, native, input.context_lines)
+    const found = await readCurrentMatch(context, native, input.context_lines)
     found ? page.push(found) : gone++
   }
-  const findings = takeFitting(page.map(findingOf))
+  const findings = takeFitting(page.map(toFinding))
   const end = input.skip + (findings.length < page.length ? findings.length : page.length + gone)
   const truncated = end < all.length
   const by_severity = tally(all.map(({ severity }) => severity ?? 'hint'))
@@ -62,16 +62,16 @@ export async function scan({ input, given }: StructuralCall, context: Context): 
   return ok(output, { text, ...(notices.length > 0 && { notices }) })
 }
 
-/** The files that a search of the path sees: findings elsewhere are dropped. */
-async function searched(path: string, context: Context) {
+/** Lists the files that a search of the path may read; findings in other files are dropped. */
+async function listSearchedFiles(path: string, context: Context) {
   await using target = await openToSearch(context, path)
   if (target.kind === 'file') return { files: new Set([path]), listing: { incomplete: false, complaints: [] } }
   const listing = await listFiles(context, target, { include_hidden: true })
   return { files: new Set(listing.files), listing }
 }
 
-function findingOf(native: Native) {
-  const { replacementOffsets: _, charCount: __, ...match } = matchOf(native)
+function toFinding(native: Native) {
+  const { replacementOffsets: _, charCount: __, ...match } = toMatch(native)
   return {
     ...match,
     rule_id: native.ruleId!,

@@ -2,14 +2,14 @@ import { visibleLine } from '../../../core/index.js'
 import { pluralize, cut } from '../../lib/base/index.js'
 import type { Native } from './types.js'
 
-const longest = 4000
+const MAX_TEXT = 4000
 
-export type Match = ReturnType<typeof matchOf>
+export type Match = ReturnType<typeof toMatch>
 
-/** A record of ast-grep in the words of the slot. */
-export function matchOf(native: Native) {
-  const text = cut(native.text, longest)
-  const around = cut(native.lines, longest)
+/** Converts a record of ast-grep to a match of the slot. */
+export function toMatch(native: Native) {
+  const text = cut(native.text, MAX_TEXT)
+  const around = cut(native.lines, MAX_TEXT)
   return {
     file: native.file,
     line_number: native.range.start.line + 1,
@@ -22,20 +22,20 @@ export function matchOf(native: Native) {
       replacement: native.replacement,
       replacementOffsets: native.replacementOffsets,
     }),
-    metaVariables: own(native.metaVariables),
+    metaVariables: removeSecondary(native.metaVariables),
     charCount: native.charCount ?? { leading: 0, trailing: 0 },
   }
 }
 
-/** Captures of the pattern, without the `secondary` nodes that only the program's own reports point at. */
-function own(metaVariables: Native['metaVariables']): NonNullable<Native['metaVariables']> {
+/** Removes the `secondary` nodes, which only reports of the program use. */
+function removeSecondary(metaVariables: Native['metaVariables']): NonNullable<Native['metaVariables']> {
   if (!metaVariables) return { single: {}, multi: {}, transformed: {} }
   const { secondary: _, ...multi } = metaVariables.multi
   return { ...metaVariables, multi }
 }
 
-/** Values of captures by name: several nodes joined as they stand, separators and all. */
-export function captures({ metaVariables }: Pick<Match, 'metaVariables'>): [string, string][] {
+/** Lists the values of captures by name; several nodes are joined, separators included. */
+export function listCaptures({ metaVariables }: Pick<Match, 'metaVariables'>): [string, string][] {
   const single = Object.entries(metaVariables.single).map(([name, { text }]) => [name, text] as [string, string])
   const multi = Object.entries(metaVariables.multi).map(
     ([name, nodes]) => [name, nodes.map(({ text }) => text).join(' ')] as [string, string],
@@ -64,7 +64,7 @@ export function renderMatches(matches: Match[], { total, files, searched, path, 
     const indent = ' '.repeat(String(match.line_number).length + 1)
     lines.push(`${match.line_number}:${first}`, ...rest.map((line) => indent + line))
     lines.push(
-      ...captures(match)
+      ...listCaptures(match)
         .filter(([, value]) => value !== '')
         .map(([name, value]) => `  $${name} = ${cut(value.replaceAll('\n', '⏎'), 120).text}`),
     )

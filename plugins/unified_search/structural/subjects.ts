@@ -1,37 +1,44 @@
 import { VtError, type Context, type Handle, type Notice } from '../../../core/index.js'
-import { sortByPath, notice, createSlotError, listSearchNotices, some, trimEndChars } from '../../lib/base/index.js'
+import {
+  sortByPath,
+  notice,
+  createSlotError,
+  listSearchNotices,
+  formatNames,
+  trimEndChars,
+} from '../../lib/base/index.js'
 import { isGlob } from '../../lib/globs/index.js'
 import { listFiles, countMatches, openToSearch } from '../../lib/search/index.js'
 import { languageByName, languageByPath, patternLanguages, type Language } from '../../lib/syntax/index.js'
-import { asRule } from './binary.js'
+import { shouldUseRule } from './arguments.js'
 import type { Dialects } from './dialects.js'
 import type { StructuralInput } from './types.js'
 
 export interface StructuralSubject {
   path: string
-  /** The one that is looked for. */
+  /** The searched language. */
   language: Language
-  /** The one of the file, where it is another that embeds code. */
+  /** Language of the file, if it embeds the searched one. */
   host?: Language
 }
 export interface StructuralSubjects {
   files: StructuralSubject[]
-  /** Those that hold the word every match must hold. */
+  /** Files that hold the word that every match must hold. */
   holding: StructuralSubject[]
   notices: Notice[]
 }
 
-/** Languages in which almost any text parses: they take part only when they are named. */
-const quiet = new Set(['html', 'css', 'json', 'yaml', 'markdown', 'toml'])
+/** Languages in which almost any text parses; searched only if named. */
+const QUIET_LANGUAGES = new Set(['html', 'css', 'json', 'yaml', 'markdown', 'toml'])
 
-/** Stands for the languages inside of a host that nobody named. */
+/** Represents the embedded languages of a host if no language is named. */
 export const embedded: Language = { id: 'embedded', title: 'Embedded', aliases: [], extensions: ['html'] }
 
-const withPatterns = (language: Language | undefined): Language | undefined =>
+const toPatternLanguage = (language: Language | undefined): Language | undefined =>
   language?.isOutlineOnly ? undefined : language
 
-/** What a file is searched as: as its own language, or as host of the one that was asked for. */
-function subjectOf(
+/** Returns the language in which a file is searched: its own, or the requested one embedded in it. */
+function toSubject(
   own: Language | undefined,
   forced: Language | undefined,
   hosts: ReadonlySet<string>,
@@ -41,8 +48,8 @@ function subjectOf(
   return own?.id === forced.id || (forced.extensions.length === 0 && !own) ? { language: forced } : undefined
 }
 
-/** The files of a query, each with its language. Throws VT_PATH_NOT_FOUND, VT_SEARCH_LANG. */
-export async function structuralSubjects(
+/** Finds the files of a query, each with its language. Throws VT_PATH_NOT_FOUND, VT_SEARCH_LANG. */
+export async function findSubjects(
   context: Context,
   input: StructuralInput,
   dialects: Dialects,
@@ -63,10 +70,10 @@ export async function structuralSubjects(
   }
   if (lost.length > 0 && lost.length === entries.size) throw lost[0]
   const { files, holding, notices } = found
-  notices.push(...strangeFiles(found))
+  notices.push(...reportUnknownFiles(found))
   if (lost.length > 0) {
     const messages = lost.map(({ problem }) => problem.message)
-    notices.push(notice('VT_SEARCH_PARTIAL', `Not there, left out: ${some(messages)}`))
+    notices.push(notice('VT_SEARCH_PARTIAL', `Not found, left out: ${formatNames(messages)}`))
   }
   const all = sortByPath(files, ([path]) => path).map(([path, subject]) => ({ path, ...subject }))
   return { files: all, holding: all.filter(({ path }) => holding.has(path)), notices }
@@ -74,7 +81,7 @@ export async function structuralSubjects(
 
 type Subjects = ReturnType<typeof startSubjects>
 
-function startSubjects(input: StructuralInput, { of, hostsOf }: Dialects) {
+function startSubjects(input: StructuralInput, { languageByPath: findLanguage, hostsById }: Dialects) {
   const { lang: id, globs: declared = [], paths = [] } = input
   const forced = id === undefined ? undefined : (languageByName(id) ?? { id, title: id, aliases: [], extensions: [] })
   const globs = [declared].flat()
@@ -83,25 +90,28 @@ function startSubjects(input: StructuralInput, { of, hostsOf }: Dialects) {
     forced,
     globs,
     named: new Set([...globs, ...paths].flatMap((glob) => languageByPath(trimEndChars(glob, '}]'))?.id ?? [])),
-    hosts: hostsOf(forced?.id ?? ''),
-    languageAt: (path: string) => withPatterns(of(path)),
+    hosts: hostsById(forced?.id ?? ''),
+    languageByPath: (path: string) => toPatternLanguage(findLanguage(path)),
     files: new Map<string, Omit<StructuralSubject, 'path'>>(),
     holding: new Set<string>(),
     notices: [] as Notice[],
-    strange: [] as string[],
+    unknownFiles: [] as string[],
   }
 }
 
-async function addFile({ files, forced, hosts, languageAt, holding, strange }: Subjects, file: Handle): Promise<void> {
+async function addFile(
+  { files, forced, hosts, languageByPath, holding, unknownFiles }: Subjects,
+  file: Handle,
+): Promise<void> {
   await file.close()
   const { path } = file
-  const language = languageAt(path)
-  if (forced ?? language) files.set(path, subjectOf(language, forced, hosts) ?? { language: forced! })
-  else strange.push(path)
+  const language = languageByPath(path)
+  if (forced ?? language) files.set(path, toSubject(language, forced, hosts) ?? { language: forced! })
+  else unknownFiles.push(path)
   holding.add(path)
 }
 
-/** Adds the files of a folder, or those that the glob matches. */
+/** Adds the files of a folder, or those that match the glob. */
 async function addFolder(all: Subjects, context: Context, folder: Handle | undefined, entry: string, word?: string) {
   const { input, globs, holding } = all
   await using directory = folder ?? (await context.workspace.openDirectory('.'))
@@ -111,28 +121,29 @@ async function addFolder(all: Subjects, context: Context, folder: Handle | undef
     listFiles(context, directory, discovery),
     word === undefined ? undefined : countMatches(context, { ...discovery, ...how, patterns: [word] }),
   ])
-  // The search for the word met everything that the walk met, and the files besides.
+  // Complaints of the search for the word include those of the walk.
   const { complaints, skipped } = found ?? { complaints: listing.complaints, skipped: [] }
   all.notices.push(...listSearchNotices({ ...listing, complaints, skipped }))
   for (const path of listing.files) addListed(all, path)
   for (const path of found?.files.map(({ file }) => file) ?? listing.files) holding.add(path)
 }
 
-function addListed({ input, files, forced, hosts, named, languageAt }: Subjects, path: string): void {
-  const language = languageAt(path)
-  if (forced || !language || !quiet.has(language.id) || named.has(language.id)) {
-    const subject = subjectOf(language, forced, hosts)
+function addListed({ input, files, forced, hosts, named, languageByPath }: Subjects, path: string): void {
+  const language = languageByPath(path)
+  if (forced || !language || !QUIET_LANGUAGES.has(language.id) || named.has(language.id)) {
+    const subject = toSubject(language, forced, hosts)
     if (subject) files.set(path, subject)
-  } else if (language.id === 'html' && !asRule(input) && input.pattern !== undefined) {
+  } else if (language.id === 'html' && !shouldUseRule(input) && input.pattern !== undefined) {
     files.set(path, { language: embedded, host: language })
   }
 }
 
-function strangeFiles({ strange, files }: Subjects): Notice[] {
-  if (strange.length === 0) return []
-  const problem = `The extension of ${some(strange.map((path) => `'${path}'`))} is of no language that is served`
+function reportUnknownFiles({ unknownFiles, files }: Subjects): Notice[] {
+  if (unknownFiles.length === 0) return []
+  const names = formatNames(unknownFiles.map((path) => `'${path}'`))
+  const problem = `The extension of ${names} belongs to no supported language`
   const served = patternLanguages.map(({ id }) => id).join(' ')
-  const hint = 'Name files of these languages. Give {field:lang} for others.'
-  if (files.size === 0) throw createSlotError('VT_SEARCH_LANG', `${problem}; served: ${served}.`, { hint })
-  return [notice('VT_SEARCH_LANG_SKIPPED', `${problem}; give lang to have it searched.`)]
+  const hint = 'Name files of these languages, or give {field:lang} for other files.'
+  if (files.size === 0) throw createSlotError('VT_SEARCH_LANG', `${problem}; supported: ${served}.`, { hint })
+  return [notice('VT_SEARCH_LANG_SKIPPED', `${problem}; give lang to search it.`)]
 }

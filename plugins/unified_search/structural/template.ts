@@ -1,10 +1,10 @@
 import type { Native } from './types.js'
 
-/** Text and metavariables in turn. */
+/** Alternating text and metavariables. */
 export type RewriteTemplate = (string | { name: string; several: boolean })[]
 
-/** The parts of a template of one line with plain metavariables. */
-export function templateOf(rewrite: string): RewriteTemplate | undefined {
+/** Parses a template of one line with plain metavariables; `undefined` for others. */
+export function parseRewriteTemplate(rewrite: string): RewriteTemplate | undefined {
   const parts = rewrite.split(/(\${3}[A-Z][A-Z0-9_]*|(?<!\$)\$[A-Z][A-Z0-9_]*)/)
   const plain = parts.filter((_, index) => index % 2 === 0)
   if (plain.some((text) => text.includes('\n') || /\$[$_A-Z]/.test(text))) return undefined
@@ -13,8 +13,13 @@ export function templateOf(rewrite: string): RewriteTemplate | undefined {
   )
 }
 
-/** `undefined` where a capture spans lines, or was captured in the other way. */
-export function replacementOf(template: RewriteTemplate, { text, range, metaVariables }: Native): string | undefined {
+/**
+ * Renders the replacement; `undefined` if a capture spans lines or is single where several are needed, or vice versa.
+ */
+export function renderReplacement(
+  template: RewriteTemplate,
+  { text, range, metaVariables }: Native,
+): string | undefined {
   const bytes = Buffer.from(text)
   const origin = range.byteOffset.start
   let replacement = ''
@@ -36,8 +41,8 @@ export function replacementOf(template: RewriteTemplate, { text, range, metaVari
   return replacement
 }
 
-/** Names that a replacement uses and the pattern does not capture. */
-export function unbound(pattern: string, rewrite: string): string[] {
+/** Finds names that the replacement uses and the pattern does not capture. */
+export function findUnbound(pattern: string, rewrite: string): string[] {
   const names = (text: string) => [...text.matchAll(/\$+([A-Z][A-Z0-9_]*)/g)].map(([, name]) => name!)
   const known = new Set(names(pattern))
   return [...new Set(names(rewrite))].filter((name) => !known.has(name))

@@ -1,10 +1,10 @@
 import type { Call, Notice } from '../../../core/index.js'
 import type { Range } from '../../lib/syntax/index.js'
 
-export const workflows = ['query', 'scan', 'test', 'rewrite', 'inspect'] as const
-export type Workflow = (typeof workflows)[number]
+export const WORKFLOWS = ['query', 'scan', 'test', 'rewrite', 'inspect'] as const
+export type Workflow = (typeof WORKFLOWS)[number]
 
-/** How the range that a fix replaces grows in one direction. */
+/** Expansion of the range of a fix in one direction. */
 export interface Expand {
   regex?: string
   kind?: string
@@ -61,19 +61,19 @@ export interface Native {
   labels?: unknown[]
   metadata?: Record<string, unknown>
 }
-/** A match until it is shown: where it is, in bytes, and what reads the whole of it. */
-export interface KeptMatch {
+/** A match that is parsed when shown; positions in bytes. */
+export interface LazyMatch {
   file: string
   start: number
   end: number
-  whole(): Native
+  read(): Native
 }
-/** What looking for a pattern in some files came to. */
-export interface Looked {
-  matches: KeptMatch[]
-  /** Where files do not parse, by path, in bytes. */
+/** Results of a search of some files. */
+export interface Findings {
+  matches: LazyMatch[]
+  /** Syntax errors by path, in bytes. */
   broken: Map<string, { start: number; end: number }[]>
-  /** Files that could not be read, with the reason. */
+  /** Unreadable files with the reason. */
   unread: string[]
 }
 export interface Reported {

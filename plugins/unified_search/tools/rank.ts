@@ -2,25 +2,25 @@
 
 export interface Document<T> {
   subject: T
-  /** Sorts what scores alike. */
+  /** Sorts documents of equal score. */
   name: string
-  /** Text with how often each word of it counts. */
+  /** Texts with the weight of each word. */
   fields: { text: string; weight: number }[]
 }
 
 const k1 = 1.5
 const b = 0.75
 
-/** The documents that share a word with the query, best first. */
+/** Returns the documents that share a word with the query, best first. */
 export function rankDocuments<T>(documents: Document<T>[], query: string): T[] {
   const counted = documents.map(({ subject, name, fields }) => {
     const counts = new Map<string, number>()
     for (const { text, weight } of fields)
-      for (const word of words(text)) counts.set(word, (counts.get(word) ?? 0) + weight)
+      for (const word of splitWords(text)) counts.set(word, (counts.get(word) ?? 0) + weight)
     return { subject, name, counts, length: [...counts.values()].reduce((sum, count) => sum + count, 0) }
   })
   const average = counted.reduce((sum, { length }) => sum + length, 0) / Math.max(1, counted.length)
-  const wanted = new Set(words(query))
+  const wanted = new Set(splitWords(query))
   const weight = new Map(
     [...wanted].map((word) => {
       const holding = counted.filter(({ counts }) => counts.has(word)).length
@@ -42,4 +42,4 @@ export function rankDocuments<T>(documents: Document<T>[], query: string): T[] {
     .map(({ subject }) => subject)
 }
 
-const words = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+const splitWords = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []

@@ -1,13 +1,13 @@
-import { firstPoints } from '../../lib/net/index.js'
+import { takeCodePoints } from '../../lib/net/index.js'
 
-/** Passages that are shown, and the characters of each. */
-const most = 8
-const points = 1000
+/** Limits: number of passages, and characters of each. */
+const MAX_PASSAGES = 8
+const PASSAGE_CHARS = 1000
 
-/** The parts of a text that have most to do with a prompt, best first: words of the prompt count by how rare they are in the text. */
-export function passagesFor(prompt: string, text: string): string[] {
-  const wanted = new Set(wordsOf(prompt))
-  const parts = partsOf(text).map((part) => ({ part, words: new Set(wordsOf(part)) }))
+/** Finds the parts of a text that match a prompt best. Words of the prompt weigh more if rare in the text. */
+export function findPassages(prompt: string, text: string): string[] {
+  const wanted = new Set(splitWords(prompt))
+  const parts = splitParts(text).map((part) => ({ part, words: new Set(splitWords(part)) }))
   const weight = new Map(
     [...wanted].map((word) => [
       word,
@@ -22,33 +22,34 @@ export function passagesFor(prompt: string, text: string): string[] {
     }))
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score || a.index - b.index)
-    .slice(0, most)
+    .slice(0, MAX_PASSAGES)
     .map(({ part }) => part)
 }
 
-/** Paragraphs, short ones together with what follows, so that a heading stands with its text. */
-function partsOf(text: string): string[] {
+/** Splits a text into paragraphs; joins short ones with the next, so that a heading stays with its text. */
+function splitParts(text: string): string[] {
   const parts: string[] = []
   let open = ''
   for (const paragraph of text.split(/\n{2,}/)) {
     const joined = open ? `${open}\n\n${paragraph}` : paragraph
-    if (open && joined.length > points) {
+    if (open && joined.length > PASSAGE_CHARS) {
       parts.push(open)
       open = paragraph
     } else open = joined
-    if (open.length >= points / 2) {
+    if (open.length >= PASSAGE_CHARS / 2) {
       parts.push(open)
       open = ''
     }
   }
-  return [...parts, open].map((part) => firstPoints(part.trim(), points)).filter(Boolean)
+  return [...parts, open].map((part) => takeCodePoints(part.trim(), PASSAGE_CHARS)).filter(Boolean)
 }
 
-// Words without meaning would find every passage.
-const stop = new Set(
-  'a an and are as at be by for from how in is it its of on or that the this to was what when where which who why with'.split(
-    ' ',
-  ),
+// Common words occur in every passage.
+const STOP_WORDS = new Set(
+  (
+    'a an and are as at be by for from how in is it its of on or that the this to was ' +
+    'what when where which who why with'
+  ).split(' '),
 )
-const wordsOf = (text: string): string[] =>
-  (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => !stop.has(word))
+const splitWords = (text: string): string[] =>
+  (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => !STOP_WORDS.has(word))

@@ -1,22 +1,22 @@
 import { Defuddle } from 'defuddle/node'
 import { parseHTML } from 'linkedom'
 import { doJobs } from '../../lib/base/index.js'
-import { markupText } from '../../lib/net/index.js'
-import type { PageReading } from './reading.js'
+import { stripMarkup } from '../../lib/net/index.js'
+import type { PageReading } from './page_reading.js'
 
 export interface PageJob {
   html: string
   url: string
 }
 
-const mostLinks = 200
+const MAX_LINKS = 200
 
-// Nothing is collected by hand between two pages: no document lives then, V8 forgets the shapes of its nodes, and what it compiled for them is lost.
-doJobs<PageJob, PageReading>(({ html, url }) => read(html, url))
+// No explicit garbage collection between pages: V8 would drop the code compiled for the nodes of a document.
+doJobs<PageJob, PageReading>(({ html, url }) => extractPage(html, url))
 
-async function read(html: string, url: string): Promise<PageReading> {
+async function extractPage(html: string, url: string): Promise<PageReading> {
   const { document } = parseHTML(html)
-  // Some of its extractors would ask other servers for more; nothing but the fetcher goes out.
+  // Some extractors would send requests to other servers; only the fetcher may.
   const page = await Defuddle(document as never, url, {
     separateMarkdown: true,
     useAsync: false,
@@ -25,19 +25,19 @@ async function read(html: string, url: string): Promise<PageReading> {
   return {
     ...(page.title && { title: page.title }),
     markdown: page.contentMarkdown ?? '',
-    links: linksIn(page.content, url),
+    links: findLinks(page.content, url),
     structured: true,
   }
 }
 
-/** The links of the content, each target once, in order. */
-function linksIn(html: string, base: string): PageReading['links'] {
+/** Finds the links of the content, each target once, in order. */
+function findLinks(html: string, base: string): PageReading['links'] {
   const links = new Map<string, string>()
   for (const [, href, inner] of html.matchAll(/<a\b[^>]*?\shref="([^"]{1,2048})"[^>]*>([\s\S]*?)<\/a>/g)) {
-    const target = markupText(href!)
-    if (!URL.canParse(target, base) || links.size >= mostLinks) continue
+    const target = stripMarkup(href!)
+    if (!URL.canParse(target, base) || links.size >= MAX_LINKS) continue
     const { protocol, href: url } = new URL(target, base)
-    if (/^https?:$/.test(protocol) && !links.has(url)) links.set(url, markupText(inner!).slice(0, 200))
+    if (/^https?:$/.test(protocol) && !links.has(url)) links.set(url, stripMarkup(inner!).slice(0, 200))
   }
   return [...links].map(([url, text]) => ({ text, url }))
 }

@@ -15,7 +15,7 @@ export const wires = {
     at: /\/responses$/,
     results: ({ input = [] }) =>
       since(input, ({ type }) => /^(function|custom_tool)_call$/.test(type))
-        .filter(({ type }) => type.endsWith('_call_output'))
+        .filter(({ type }) => type?.endsWith('_call_output'))
         .map(({ output }) => textIn(output)),
   },
   messages: {

@@ -272,7 +272,7 @@ export const rows: Row[] = [
     'URLs without sourcePath fail',
     each(
       refusesInput(ask('x', ['local://plan']), /local:\/\/plan/),
-      loaded(refusesInput(ask('x', ['skill://one/gone.ts']), /no file/)),
+      loaded(refusesInput(ask('x', ['skill://one/gone.ts']), /is not a file of the skill/)),
     ),
   ],
   [

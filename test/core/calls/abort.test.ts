@@ -121,7 +121,11 @@ describe('cancelled command', () => {
     const result = await pending
     expect(result).toMatchObject({
       ok: false,
-      error: { code: 'VT_CALL_INTERRUPTED', retryable: false, hint: expect.stringContaining('Check what was changed') },
+      error: {
+        code: 'VT_CALL_INTERRUPTED',
+        retryable: false,
+        hint: expect.stringContaining('Check the changes before you continue'),
+      },
     })
     expect(result).not.toMatchObject({ error: { details: { not_applied: true } } })
   })
@@ -198,7 +202,7 @@ describe('time limit of a plugin', () => {
       'stuck.yaml': manifest('stuck'),
       'stuck.js': code(`await workspace.write('stuck', Buffer.from('x'), 'nothing'); await new Promise(() => {})`),
     })
-    booted = await bootKernel({ manifests: [plugins.root], waits: { commit: 3000 } })
+    booted = await bootKernel({ manifests: [plugins.root], timeouts: { commit: 3000 } })
   })
   afterAll(async () => {
     await booted[Symbol.asyncDispose]()
@@ -219,7 +223,11 @@ describe('time limit of a plugin', () => {
     cancel.abort()
     expect(await pending).toMatchObject({
       ok: false,
-      error: { code: 'VT_CALL_TIMEOUT', retryable: false, hint: expect.stringContaining('check what is there') },
+      error: {
+        code: 'VT_CALL_TIMEOUT',
+        retryable: false,
+        hint: expect.stringContaining('Check the result before you call again'),
+      },
     })
   })
 })

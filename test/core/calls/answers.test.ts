@@ -105,7 +105,7 @@ describe.each(['inline', 'process'] as const)('output of a plugin isolated as %s
       if (code === 'VT_PLUGIN_FAILED')
         expect(result).toMatchObject({
           error: {
-            hint: expect.stringContaining('Nothing of vtcode said so'),
+            hint: expect.stringContaining('The error comes from the plugin, not from vtcode'),
             details: { theirs: { code: expect.stringMatching(/^VT_/) } },
           },
         })

@@ -36,7 +36,7 @@ const none = {
   ok: false,
   error: {
     code: 'VT_AGENT_NONE',
-    message: expect.stringMatching(/^(crew|crew\/spawn) belongs to an agent's conversation\.$/),
+    message: expect.stringMatching(/^Only an agent can call (crew|crew\/spawn), within its conversation\.$/),
     hint: expect.stringContaining('vtcode exec'),
   },
 }
@@ -105,7 +105,7 @@ describe('tool with an audience', () => {
       expect(await one.kernel.call(tool, input, { ...ofAgent, audiences: ['other'] }), tool).toMatchObject(none)
       expect(await one.kernel.explain(tool, input)).toMatchObject({
         verdict: 'refused',
-        reason: expect.stringContaining("belongs to an agent's conversation"),
+        reason: expect.stringContaining('within its conversation'),
       })
     }
     // A tool that calls during an agent's call does not belong to the audience.
@@ -148,7 +148,7 @@ describe('tool with an audience', () => {
         expect(JSON.stringify(await client.listTools())).not.toContain('crew')
         const called = async (name: string, input: object) =>
           JSON.stringify(await client.callTool({ name, arguments: { ...input } }))
-        expect(await called('crew', { action: 'spawn' })).toMatch(/VT_AGENT_NONE.*belongs to an agent's conversation/)
+        expect(await called('crew', { action: 'spawn' })).toMatch(/VT_AGENT_NONE.*within its conversation/)
         expect(await called('spawn_helper', {})).toContain('VT_AGENT_NONE')
         expect(await called('unified_search', { action: 'tools', keyword: 'helper' })).not.toContain('crew')
         expect(await called('call_tool', { tool: 'crew_spawn', input: {} })).toContain('VT_AGENT_NONE')

@@ -1,7 +1,7 @@
 import { symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { CallOptions, Result, RightsLeft } from 'vtcode'
+import type { CallOptions, Result, RightsScope } from 'vtcode'
 import { bootKernel, tempWorkspace, type Booted } from 'vtcode/test'
 
 const write = (path: string) => ['unified_file', { action: 'write', path, content: 'x' }] as const
@@ -51,7 +51,7 @@ describe('rights of a call: tools', () => {
     ])
     expect(await one.kernel.call(...write('b.txt'), { only: { tools: ['unified_file/read'] } })).toMatchObject({
       error: {
-        message: "This call may not use unified_file/write. Left to it: 'unified_file/read'.",
+        message: "This call may not use unified_file/write. Its rights: 'unified_file/read'.",
         hint: expect.stringContaining('Do not repeat the call.'),
         details: { not_applied: true },
       },
@@ -96,7 +96,7 @@ describe('rights of a call: tools', () => {
       config: { policy: { allow: ['caller'] } } as never,
     })
     const through = async (
-      only: RightsLeft | undefined,
+      only: RightsScope | undefined,
       [tool, input]: Asked,
       how?: object,
       options: CallOptions = {},
@@ -151,7 +151,7 @@ describe('rights of a call: tools', () => {
     expect(one.kernel.tools().map(({ name }) => name)).toEqual(['unified_file'])
     expect(new Set(one.kernel.list().map(({ tool }) => tool))).toEqual(new Set(['unified_file']))
     await expect(bootKernel({ only: [{ tools: 'unified_file' } as never] })).rejects.toThrow(
-      '`only.tools` is no list of texts.',
+      '`only.tools` is not a list of texts.',
     )
   })
 
@@ -159,7 +159,7 @@ describe('rights of a call: tools', () => {
     await using one = await bootKernel({ mode: 'auto' })
     expect(await one.kernel.explain(...write('a'), { only: { tools: ['read'] } })).toMatchObject({
       verdict: 'deny',
-      reason: expect.stringContaining("Left to it: 'read'."),
+      reason: expect.stringContaining("Its rights: 'read'."),
     })
     expect(await one.kernel.explain(...write('a'), { only: { tools: ['raed'] } })).toMatchObject({
       verdict: 'refused',
@@ -242,7 +242,7 @@ describe('rights of a call: writes', () => {
     })
     await using one = await bootKernel({ manifests: [place.root], files, mode: 'auto' })
     expect(await one.kernel.call('mute', {}, { only })).toMatchObject({
-      error: { code: denied, message: "Only 'src/**' may be written, and mute does not say what it writes." },
+      error: { code: denied, message: "Only 'src/**' may be written, and mute does not declare its targets." },
     })
   })
 })
@@ -251,7 +251,7 @@ describe('invalid rights', () => {
   it('refuses a call with invalid rights, says what is wrong, and runs nothing', async () => {
     await using one = await bootKernel({ mode: 'auto' })
     const told = async (only: unknown) => {
-      const result = await one.kernel.call(...write('a'), { only: only as RightsLeft })
+      const result = await one.kernel.call(...write('a'), { only: only as RightsScope })
       return result.ok ? 'ok' : `${result.error.code}: ${result.error.message}`
     }
     expect(await told({ tools: ['unified_fil'] })).toBe(
@@ -282,7 +282,7 @@ describe('invalid rights', () => {
       await codes(one, { only: { writes: globs(10_000) } }, [write('src/part9999/a/b'), write('src/part10000/a/b')]),
     ).toEqual(['ok', denied])
     expect(await one.kernel.call(...write('a'), { only: { writes: globs(10_001) } })).toMatchObject({
-      error: { code: 'VT_POLICY_ONLY', message: '`only.writes` has 10001 entries; at most 10000 are taken.' },
+      error: { code: 'VT_POLICY_ONLY', message: '`only.writes` has 10001 entries; at most 10000 are allowed.' },
     })
     expect(await one.kernel.call(...write('a'), { only: { writes: ['x'.repeat(1_025)] } })).toMatchObject({
       error: { code: 'VT_POLICY_ONLY' },
@@ -328,7 +328,7 @@ describe('texts of a call with narrowed rights', () => {
     expect(await texts(reading, 'unified_fil', {})).not.toMatch(/unified_search|unified_exec|apply_patch/)
     expect(await texts(reading, 'unified_exe', {})).not.toContain('unified_exec')
     expect(await texts(reading, 'unified_file', { action: 'rite' })).toMatch(/known: copy, read\./)
-    expect(await texts(reading, 'unified_file', {})).toMatch(/possible here: copy, read\./)
+    expect(await texts(reading, 'unified_file', {})).toMatch(/possible: copy, read\./)
     expect(await texts(reading, 'unified_file', { action: 'read', path: 'b.txt', old_str: 'x' })).not.toContain(
       'unified_file/edit',
     )

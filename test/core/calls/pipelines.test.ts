@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
-import type { Result, Waits } from 'vtcode'
+import type { Result, Timeouts } from 'vtcode'
 import { fc, runs } from '../../support/property.js'
 
 interface Bench extends AsyncDisposable {
@@ -13,7 +13,7 @@ async function bench(
   kind: 'policy' | 'compactor',
   bodies: Record<string, string>,
   more = '',
-  waits?: Partial<Waits>,
+  waits?: Partial<Timeouts>,
 ): Promise<Bench> {
   const argument = kind === 'policy' ? 'call' : 'result, call'
   const files = Object.entries(bodies).flatMap(([name, body], index) => [

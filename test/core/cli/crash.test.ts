@@ -33,7 +33,7 @@ it.each([
     const [report] = reports(place)
     expect(code).toBe(1)
     expect(err).toContain(
-      `vtcode: error: VT_INTERNAL: This is a fault of the program or of a plugin: on purpose\n  Details are in ${report};`,
+      `vtcode: error: VT_INTERNAL: Internal error of the program or of a plugin: on purpose\n  Details are in ${report};`,
     )
     expect(err).not.toContain('    at ')
     expect([readFileSync(report!, 'utf8').split('\n').slice(1, 3), statSync(report!).mode & 0o777]).toEqual([

@@ -40,7 +40,7 @@ it('shows log lines of plugins on stderr with --verbose and --log-level, escaped
   expect(await said('--log-level=warn')).toEqual(['warn', 'error'])
   expect(await vtcode(place, ['--log-level', 'loud', 'tools'])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("Unknown level 'loud'; possible: debug, info, warn, error."),
+    stderr: expect.stringContaining("Unknown level 'loud'; use one of debug, info, warn, error."),
   })
 })
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { readContract } from '../../../build/core/schema/index.js'
-import { defaultsOf, merge, type SettingsSource } from '../../../build/core/config/index.js'
-import { tightens } from '../../../build/core/config/index.js'
+import { collectDefaults, merge, type SettingsSource } from '../../../build/core/config/index.js'
+import { isAsStrict } from '../../../build/core/config/index.js'
 import { fc } from '../../support/property.js'
 
 type Data = Record<string, unknown>
@@ -69,7 +69,7 @@ describe('schema of the settings', () => {
   it('lists each default among the allowed values; settings without sources equal the defaults', () => {
     for (const { node } of all)
       if (node['enum'] && node['default'] !== undefined) expect(node['enum']).toContain(node['default'])
-    expect(lay().settings).toEqual(defaultsOf(schema))
+    expect(lay().settings).toEqual(collectDefaults(schema))
     expect(lay().settings).toMatchObject({
       manifests: ['builtin'],
       policy: { mode: 'ask', max_mode: 'full-auto' },
@@ -178,9 +178,10 @@ describe('settings of a workspace', () => {
           const [own, now] = [of(before, path), of(after, path)]
           if (standing === 'own' || standing === 'trusted') expect(now, path.join('.')).toEqual(own)
           if (standing === 'tighten' && now !== undefined)
-            expect(tightens(node, own, now), `${path.join('.')}: ${JSON.stringify(own)} → ${JSON.stringify(now)}`).toBe(
-              true,
-            )
+            expect(
+              isAsStrict(node, own, now),
+              `${path.join('.')}: ${JSON.stringify(own)} → ${JSON.stringify(now)}`,
+            ).toBe(true)
           if (standing === 'tighten' && own !== undefined) expect(now).toBeDefined()
         }
       }),
@@ -321,11 +322,11 @@ describe('settings of a workspace', () => {
       mcp: { servers: { s: { command: 'x' } } },
     }
     const asked: string[] = []
-    const { settings, diagnostics } = lay({ ...source('workspace', value), trusted: (path) => asked.push(path) < 0 })
+    const { settings, diagnostics } = lay({ ...source('workspace', value), isTrusted: (path) => asked.push(path) < 0 })
     expect(asked).toEqual(['use', 'manifests', 'mcp.servers'])
     expect(settings).toMatchObject({ use: { 'c/d': false }, manifests: ['builtin'], mcp: { servers: {} } })
     expect(diagnostics.map(({ code }) => code)).toEqual(['VT_CONFIG_CONSENT', 'VT_CONFIG_CONSENT', 'VT_CONFIG_CONSENT'])
-    expect(lay({ ...source('workspace', value), trusted: () => true }).settings).toMatchObject({
+    expect(lay({ ...source('workspace', value), isTrusted: () => true }).settings).toMatchObject({
       use: value.use,
       manifests: ['builtin', './tools'],
       mcp: value.mcp,
@@ -335,7 +336,7 @@ describe('settings of a workspace', () => {
     const bound = (slot: unknown) =>
       lay(source('user', { use: { 'a/b': 'mine' } }), {
         ...source('workspace', { use: { 'a/b': slot } }),
-        trusted: () => true,
+        isTrusted: () => true,
       })
     expect(bound('builtin')).toMatchObject({
       settings: { use: { 'a/b': 'mine' } },
@@ -348,7 +349,7 @@ describe('settings of a workspace', () => {
     const mine = { url: 'https://mine.example', headers: { Authorization: 'Bearer secret' } }
     const agreed = (value: Data): SettingsSource => ({
       ...source('workspace', { mcp: { servers: value } }),
-      trusted: () => true,
+      isTrusted: () => true,
     })
     const servers = (...sources: SettingsSource[]) => lay(...sources).settings['mcp'] as { servers: Data }
     for (const part of [
@@ -442,7 +443,7 @@ describe('origins of settings', () => {
     expect(find(merged, 'agent.model')).toMatchObject({
       layer: 'builtin',
       value: undefined,
-      overridden: [{ layer: 'workspace', value: 'x', reason: expect.stringContaining('once you agree') }],
+      overridden: [{ layer: 'workspace', value: 'x', reason: expect.stringContaining('needs your consent') }],
     })
   })
   it('distinguishes the items of an extended list by their layer', () => {

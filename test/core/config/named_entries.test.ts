@@ -24,7 +24,7 @@ const at = (path: string, value: unknown): Data =>
   path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as Data
 const of = (value: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((inner, key) => (inner as Data | undefined)?.[key], value)
-const agreed = (value: Data): SettingsSource => ({ layer: 'workspace', file: 'theirs', value, trusted: () => true })
+const agreed = (value: Data): SettingsSource => ({ layer: 'workspace', file: 'theirs', value, isTrusted: () => true })
 const both = (path: string, user: unknown, theirs: unknown) =>
   merge(schema, [{ layer: 'user', file: 'mine', value: at(path, user) }, agreed(at(path, theirs))])
 
@@ -98,7 +98,7 @@ describe("entry of a repository with the name of a user's entry", () => {
       expect(of(both(path, user, theirs).settings, path)).toMatchObject(becomes as object)
       const unagreed = merge(schema, [
         { layer: 'user', file: 'mine', value: at(path, user) },
-        { ...agreed(at(path, theirs)), trusted: () => false },
+        { ...agreed(at(path, theirs)), isTrusted: () => false },
       ])
       expect(JSON.stringify(unagreed.settings)).not.toContain('theirs.example')
       // A later layer does not inherit from the entry of the repository either.

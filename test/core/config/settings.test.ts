@@ -3,9 +3,14 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, symlinkSync,
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { defaults, loadSettings, validateConfigFile, type SettingsOptions } from '../../../build/core/config/index.js'
+import {
+  readDefaults,
+  loadSettings,
+  validateConfigFile,
+  type SettingsOptions,
+} from '../../../build/core/config/index.js'
 import { readContract } from '../../../build/core/schema/index.js'
-import { defaultsOf } from '../../../build/core/config/index.js'
+import { collectDefaults } from '../../../build/core/config/index.js'
 
 let space: TempWorkspace
 beforeEach(async () => {
@@ -39,8 +44,8 @@ const failure = async (more?: Partial<SettingsOptions>) => {
 describe('loadSettings without files', () => {
   it('returns the frozen defaults of the build, each with an origin', async () => {
     const { settings, origins, diagnostics, files, items } = await load()
-    expect(settings).toEqual(defaultsOf(readContract('config.1.json')))
-    expect(settings).toEqual(defaults())
+    expect(settings).toEqual(collectDefaults(readContract('config.1.json')))
+    expect(settings).toEqual(readDefaults())
     expect([Object.isFrozen(settings), Object.isFrozen(settings.policy), diagnostics, files, items]).toEqual([
       true,
       true,
@@ -136,7 +141,7 @@ describe('settings files', () => {
     await space.write('.vtcode/config.json', '{}')
     expect(await failure()).toEqual([
       'VT_CONFIG_AMBIGUOUS',
-      'Two settings files where only one is used: ./vtcode.config.yaml and ./.vtcode/config.json.',
+      'There are two settings files, but only one can be used: ./vtcode.config.yaml and ./.vtcode/config.json.',
       './vtcode.config.yaml',
       './.vtcode/config.json',
     ])
@@ -161,7 +166,7 @@ describe('settings files', () => {
       chmodSync(path, 0o777)
       expect(await failure()).toEqual([
         'VT_CONFIG_EXPOSED',
-        expect.stringContaining('can be written by everybody'),
+        expect.stringContaining('everybody can write it'),
         short(path),
       ])
       chmodSync(path, 0o700)
@@ -201,7 +206,7 @@ describe('invalid settings file', () => {
     [
       'with a key that was renamed',
       'tools:\n  default_policy: ask',
-      "~/.vtcode/vtcode.config.yaml:2:3: Unknown key 'tools.default_policy'; it is 'policy.mode' here.",
+      "~/.vtcode/vtcode.config.yaml:2:3: Unknown key 'tools.default_policy'; use 'policy.mode' instead.",
     ],
     [
       'with a value that is not allowed',
@@ -359,12 +364,18 @@ describe('settings in code', () => {
     await space.write('vtcode.config.ts', `${code}\nconsole.log('noise')`)
     await space.write('mode.ts', mode)
     const trusted = () => true
-    expect((await load({ trusted })).settings).toMatchObject({ policy: { mode: 'plan' }, exec: { max_sessions: 3 } })
+    expect((await load({ isTrusted: trusted })).settings).toMatchObject({
+      policy: { mode: 'plan' },
+      exec: { max_sessions: 3 },
+    })
     await space.write(
       'vtcode.config.ts',
       'export default ({ env }) => ({ policy: { mode: "full-auto" }, $schema: String([env.SECRET, process.env.SECRET, env.VTCODE, process.pid]) })',
     )
-    const { settings, diagnostics } = await load({ trusted, env: { PATH: process.env['PATH'], SECRET: 'x' } })
+    const { settings, diagnostics } = await load({
+      isTrusted: trusted,
+      env: { PATH: process.env['PATH'], SECRET: 'x' },
+    })
     expect(settings.policy.mode).toBe('ask')
     expect(settings['$schema']).toMatch(/^,,1,\d+$/)
     expect(settings['$schema']).not.toContain(String(process.pid))
@@ -376,11 +387,11 @@ describe('settings in code', () => {
     [
       'imports a package',
       'import "left-pad"; export default {}',
-      "Cannot find module 'left-pad'; settings of a workspace import vtcode, node: modules, and files",
+      "Cannot find module 'left-pad'; settings of a workspace can import vtcode, node: modules, and files",
     ],
   ])('refuses to start when the settings code of a trusted workspace %s', async (_, text, message) => {
     await space.write('vtcode.config.mjs', text)
-    const [code, said] = await failure({ trusted: () => true })
+    const [code, said] = await failure({ isTrusted: () => true })
     expect(code).toBe('VT_CONFIG_INVALID')
     expect(said).toContain(message)
   })
@@ -389,7 +400,7 @@ describe('settings in code', () => {
       'vtcode.config.mjs',
       `import { spawn } from 'node:child_process'; spawn('/bin/sh', ['-c', 'echo $$ > pid; exec sleep 600']); await new Promise(() => setInterval(() => {}, 1000))`,
     )
-    expect(await failure({ trusted: () => true, wait: 5_000 })).toEqual([
+    expect(await failure({ isTrusted: () => true, timeoutMs: 5_000 })).toEqual([
       'VT_CONFIG_INVALID',
       './vtcode.config.mjs: it did not finish within 5 s.',
       './vtcode.config.mjs',
@@ -418,9 +429,9 @@ describe('settings that exceed the rights of a workspace', () => {
     await space.write('vtcode.config.yaml', 'use: { a/b: c }')
     const digest = (await load()).items[0]?.digest
     const trusted = (_: string, given: string) => given === digest
-    expect((await load({ trusted })).settings.use).toEqual({ 'a/b': 'c' })
+    expect((await load({ isTrusted: trusted })).settings.use).toEqual({ 'a/b': 'c' })
     await space.write('vtcode.config.yaml', 'use: { a/b: d }')
-    expect((await load({ trusted })).settings.use).toEqual({})
+    expect((await load({ isTrusted: trusted })).settings.use).toEqual({})
   })
 })
 

@@ -111,7 +111,7 @@ describe('slot collision', () => {
     })
     await using other = await bootKernel({ manifests: [two.root] })
     const collision = other.kernel.diagnostics().find(({ code }) => code === 'VT_SLOT_COLLISION')
-    expect(collision?.message).toMatch(/demo\/x.*first.*second/)
+    expect(collision?.message).toMatch(/first and \S*second both serve demo\/x; \S*first comes first/)
     expect(collision?.files.map((file) => file.split('/').at(-1))).toEqual(['a.yaml', 'b.yaml'])
     matches(await other.call('demo', { action: 'x' }), { ok: true, output: { by: 1 } })
   })
@@ -137,7 +137,7 @@ describe('two plugins with a tool of one name', () => {
         .map(({ id, state }) => `${id} ${state}`),
     ).toEqual(['alpha-one:hello active', 'beta:hello shadowed'])
     expect(other.kernel.diagnostics().find(({ code }) => code === 'VT_SLOT_COLLISION')?.message).toMatch(
-      /hello is claimed by alpha-one:hello and by beta:hello/,
+      /alpha-one:hello and beta:hello both serve hello/,
     )
   })
   it('reports an ambiguous bare name in `use` and accepts qualified ones', async () => {
@@ -159,7 +159,7 @@ describe('two plugins with a tool of one name', () => {
       return result.ok ? result.output['content'] : result.error.message
     }
     expect(await answer('beta:my_read')).toBe('beta')
-    expect(await answer('my_read')).toMatch(/say which: alpha:my_read, beta:my_read/)
+    expect(await answer('my_read')).toMatch(/name one of alpha:my_read, beta:my_read/)
     expect(await answer('builtin')).toMatch(/^a/)
   })
 })

@@ -1,7 +1,7 @@
 import { appendFileSync, cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { consentItems, createKernel, openTrust, type Config, type Kernel } from 'vtcode'
+import { listConsentItems, createKernel, openTrust, type Config, type Kernel } from 'vtcode'
 import { bootKernel, matches, tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { install, vtcode } from '../../support/program.js'
 
@@ -93,7 +93,7 @@ describe('adapter of a plugin', () => {
     })
     await using vt = await boot(place)
     expect(remarks(vt.kernel)).toContain(
-      "VT_MANIFEST_INVALID 'key' is 'description', which has a meaning in manifests already.",
+      "VT_MANIFEST_INVALID The key 'description' has a meaning in manifests already. Choose another key.",
     )
     expect(vt.kernel.inspection.contributions().find(({ id }) => id === 'call:acme_grpc')?.state).toBe('invalid')
   })
@@ -180,7 +180,7 @@ describe('adapter of a workspace', () => {
     const places = { workspace: place.root, home: join(place.home, '.vtcode'), env: {} }
     const trust = openTrust(places)
     expect(await check()).toBe(undefined)
-    trust.add(await consentItems({ ...places, user: place.home, trust }))
+    trust.add(await listConsentItems({ ...places, user: place.home, trust }))
     expect(await check()).toBe('shadowed')
   })
 })
@@ -213,7 +213,10 @@ describe('consent to adapters', () => {
   it('shows the instructions for an adapter when a plugin is installed', async () => {
     await using place = await installed({ 'talk/vtcode/say.yaml': action() })
     const { stderr, code } = await vtcode(place, ['plugins', 'add', 'talk', '--yes'])
-    expect([code, stderr]).toEqual([0, expect.stringContaining(`has the adapter of 'grpc' do {"service":"echo.Echo"`)])
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining(`makes the adapter of 'grpc' do {"service":"echo.Echo"`),
+    ])
     expect(await says(place)).toBe('ok')
     appendFileSync(join(place.home, '.vtcode/plugins/talk/vtcode/say.yaml'), '# changed\n')
     expect(await says(place)).toBe('VT_PLUGIN_LOCK')

@@ -171,7 +171,7 @@ describe('choice of an action', () => {
       notices: [
         {
           code: 'VT_ACTION_DEPRECATED',
-          message: "talk has no action 'scream' any more; talk/shout ran. Ignored: 'pitch'.",
+          message: "The action 'scream' of talk was removed; talk/shout ran instead. Ignored: 'pitch'.",
         },
       ],
     })

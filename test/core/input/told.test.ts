@@ -31,10 +31,10 @@ it('reports a page after the last one and offers the last page', async () => {
     ok: true,
     output: {
       items: [],
-      message: 'Page 7 is behind the last of 2 pages (4 entries).',
+      message: 'Page 7 is past the last of 2 pages (4 entries).',
       next: { tool: 'unified_search', input: { action: 'list', max_results: 2, page: 2 } },
     },
-    text: 'Page 7 is behind the last of 2 pages (4 entries).',
+    text: 'Page 7 is past the last of 2 pages (4 entries).',
   })
 })
 
@@ -113,8 +113,8 @@ it.each([
     ok: false,
     error: {
       code: 'VT_INPUT_INVALID',
-      message: expect.stringMatching(/NUL character; no program can be given that\.$/),
-      hint: 'Leave it out.',
+      message: expect.stringMatching(/NUL character, which no program accepts\.$/),
+      hint: 'Remove the NUL character.',
     },
   })
 })
@@ -130,23 +130,25 @@ it('explains what to give for an input that is a bare text or a tool that calls 
   })
 })
 
-it('names the called tool in the message of a policy', async () => {
+it('names the command, or else the called tool, in the message of a policy', async () => {
   await using asked = await bootKernel({ mode: 'auto', config: { sandbox: { mode: 'off' } } })
-  expect(await asked.call('run_terminal_cmd', { command: 'npm test' })).toMatchObject({
-    ok: false,
-    error: { code: 'VT_POLICY_NEEDS_APPROVAL', message: expect.stringContaining('run_terminal_cmd runs a program') },
-  })
-  expect(await asked.call('unified_exec', { action: 'run', command: 'npm test' })).toMatchObject({
-    ok: false,
-    error: { code: 'VT_POLICY_NEEDS_APPROVAL', message: expect.stringContaining('unified_exec/run runs a program') },
-  })
+  const cases: [tool: string, input: object, message: string][] = [
+    ['run_terminal_cmd', { command: 'npm test' }, 'Mode auto needs approval to run `npm test` ('],
+    ['unified_exec', { action: 'run', command: 'npm test' }, 'Mode auto needs approval to run `npm test` ('],
+    ['unified_exec', { action: 'code', code: '1' }, 'Mode auto needs approval to use unified_exec/code.'],
+  ]
+  for (const [tool, input, message] of cases)
+    expect(await asked.call(tool, input)).toMatchObject({
+      ok: false,
+      error: { code: 'VT_POLICY_NEEDS_APPROVAL', message: expect.stringContaining(message) },
+    })
 })
 
 it('rejects a flag of `vtcode call` without its value, except for a boolean field', async () => {
   const forgotten = await vtcode(ws, ['call', 'unified_search', 'grep', '--pattern'])
   expect([forgotten.code, forgotten.stderr]).toEqual([
     2,
-    expect.stringContaining('--pattern needs a value; the text "true" is given as --pattern=true.'),
+    expect.stringContaining('--pattern needs a value; to give the text "true", write --pattern=true.'),
   ])
   expect((await vtcode(ws, ['call', 'unified_search', 'grep', '--pattern', 'foo', '--literal'])).code).toBe(0)
   expect((await vtcode(ws, ['call', 'unified_search', 'grep', '--pattern=true'])).code).toBe(0)

@@ -1,6 +1,6 @@
 import { bootKernel, type Boot, type Booted } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
-import { plainWords, speak, type Words } from '../../../build/core/input/index.js'
+import { plainVocabulary, renderTemplate, type Vocabulary } from '../../../build/core/input/index.js'
 
 const files = { 'src/a.txt': 'x\n' }
 const boot = (how: Boot = {}) => bootKernel({ files, mode: 'auto', ...how })
@@ -16,7 +16,7 @@ describe('tool names in hints', () => {
       'List it with unified_search list.',
     )
     expect(await hintOf(booted, 'unified_exec', { action: 'poll', session_id: 'run-00000000' })).toContain(
-      'See live sessions with `unified_exec list`.',
+      'List the commands with `unified_exec list`.',
     )
   })
 
@@ -24,7 +24,7 @@ describe('tool names in hints', () => {
     await using booted = await boot({ config: { policy: { allow: ['net'] } } as never })
     expect(await hintOf(booted, 'read_file', { path: 'src' })).toBe('List it with list_files.')
     expect(await hintOf(booted, 'read_file_range', { path: 'gone', start_line: 1 })).toBe(
-      'Use list_searchable_files to see what is there.',
+      'List the existing files with list_searchable_files.',
     )
     expect(await hintOf(booted, 'read_url', { url: 'file:///etc/hosts' })).toBe(
       'Read files of the workspace with read_file_range.',
@@ -53,7 +53,7 @@ describe('tool names in hints', () => {
   it("names tools in the caller's dialect, however deep the failed call is nested", async () => {
     await using booted = await boot({ files: { ...files, 'blob.ts': '\0' } })
     expect(await hintOf(booted, 'grep_search', { mode: 'similarity', reference_file: 'gone.ts' })).toBe(
-      'Use list_files to see what is there.',
+      'List the existing files with list_files.',
     )
   })
 
@@ -63,30 +63,32 @@ describe('tool names in hints', () => {
     expect([verdict, hint]).toEqual(['refused', expect.not.stringMatching(/\{(?:slot|tool):/)])
     for (const info of booted.kernel.list())
       for (const { hint = '' } of Object.values(info.errors))
-        expect(speak(hint, plainWords)).not.toMatch(/\{(?:slot|tool):/)
+        expect(renderTemplate(hint, plainVocabulary)).not.toMatch(/\{(?:slot|tool):/)
   })
 })
 
 describe('hint templates', () => {
-  const some: Words = {
-    slot: (id, how) => (id === 'gone' ? undefined : plainWords.slot(id, how)),
+  const some: Vocabulary = {
+    slot: (id, how) => (id === 'gone' ? undefined : plainVocabulary.slot(id, how)),
     field: (name) => (name === 'gone' ? undefined : name),
-    call: plainWords.call,
+    call: plainVocabulary.call,
   }
   it('drops each sentence about a missing slot, and each line that becomes empty', () => {
-    expect(speak('Read {tool:a/b}. Call {slot:gone}.', some)).toBe('Read a.')
-    expect(speak('Call {slot:gone}; or read {slot:a/b}. Then go on.', some)).toBe('Then go on.')
-    expect(speak('Give {field:more}, or {field:gone}: true.', some)).toBe('')
-    expect(speak('Reads.\nSee {slot:gone}.\n\nFor v1.2 call {slot:a/b}.', some)).toBe('Reads.\n\nFor v1.2 call a b.')
+    expect(renderTemplate('Read {tool:a/b}. Call {slot:gone}.', some)).toBe('Read a.')
+    expect(renderTemplate('Call {slot:gone}; or read {slot:a/b}. Then go on.', some)).toBe('Then go on.')
+    expect(renderTemplate('Give {field:more}, or {field:gone}: true.', some)).toBe('')
+    expect(renderTemplate('Reads.\nSee {slot:gone}.\n\nFor v1.2 call {slot:a/b}.', some)).toBe(
+      'Reads.\n\nFor v1.2 call a b.',
+    )
   })
   it('leaves malformed template markers as plain text', () => {
     for (const text of ['{slot:', '{slot:a/b', '{slot:a/b nonsense}', '{slot:a/b {}}', '{ slot:a }', '{slot:A}'])
-      expect(speak(text, some)).toBe(text)
+      expect(renderTemplate(text, some)).toBe(text)
   })
   it('resolves each name once, however often a text repeats it', () => {
     let asked = 0
-    const counting: Words = { ...some, slot: (id) => (asked++, some.slot(id)) }
-    expect(speak('{slot:a/b}'.repeat(80_000), counting)).toBe('a b'.repeat(80_000))
+    const counting: Vocabulary = { ...some, slot: (id) => (asked++, some.slot(id)) }
+    expect(renderTemplate('{slot:a/b}'.repeat(80_000), counting)).toBe('a b'.repeat(80_000))
     expect(asked).toBe(1)
   })
 })

@@ -27,7 +27,7 @@ async function find(admin = join(space.home, 'etc'), path = process.env['PATH'],
     admin,
     env: { PATH: path },
   }
-  const loaded = await loadSettings({ ...places, config, trusted: () => true })
+  const loaded = await loadSettings({ ...places, config, isTrusted: () => true })
   const { contributions, invalid, diagnostics } = await discoverManifests({ ...places, loaded })
   return {
     ids: contributions.filter(({ layer }) => layer !== 'builtin').map(({ id, layer }) => `${id} ${layer}`),
@@ -108,7 +108,7 @@ describe('discoverManifests', () => {
     const { contributions, invalid } = await find()
     expect(contributions).toEqual([])
     expect(new Set(invalid.map(({ state, reason }) => `${state} ${reason}`))).toEqual(
-      new Set(["inactive taken away by 'builtin:*' in the settings"]),
+      new Set(["inactive excluded by 'builtin:*' in the settings"]),
     )
   })
 })
@@ -162,8 +162,8 @@ describe('plugin folders', () => {
     const { ids, diagnostics } = await find()
     expect(ids).toEqual(['two:a user'])
     expect(diagnostics.map(({ severity, message }) => `${severity} ${message.replace(space.home, '~')}`)).toEqual([
-      'warning ~/.vtcode/plugins/none holds neither vtcode.yaml nor a folder vtcode, and is no package of a known format.',
-      'warning ~/.vtcode/plugins/two holds vtcode.yaml and vtcode; only the first is read.',
+      'warning ~/.vtcode/plugins/none has neither vtcode.yaml nor a folder vtcode, and is not a package of a known format.',
+      'warning ~/.vtcode/plugins/two has vtcode.yaml and vtcode; only the first is read.',
     ])
   })
   it('ignores a format file that is a link to an endless device', async () => {

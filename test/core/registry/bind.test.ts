@@ -264,10 +264,10 @@ describe('`use`', () => {
       ...(said.call && { config: said.call as Config }),
     }
     if (said.trusted) {
-      const { openTrust, consentItems } = await import('vtcode')
+      const { openTrust, listConsentItems } = await import('vtcode')
       const places = { workspace: space.root, home: join(space.home, '.vtcode'), env: {} }
       const trust = openTrust(places)
-      trust.add(await consentItems({ ...places, user: space.home, trust }))
+      trust.add(await listConsentItems({ ...places, user: space.home, trust }))
     }
     const kernel = await createKernel(options)
     const result = await kernel.call('job')

@@ -110,7 +110,7 @@ describe('rule that matches nothing', () => {
         { cwd: other.root, encoding: 'utf8', env: surroundings(other) },
       )
     expect(validate('idle.yaml')).toMatch(/unified_\*[\s\S]*Raed|Raed[\s\S]*unified_\*/)
-    expect(validate('right.yaml')).toBe('The settings are right.\n')
+    expect(validate('right.yaml')).toBe('The settings are valid.\n')
   })
 
   it('warns about unmatched rules in config validate, doctor, policy list and at the start of a call', async () => {
@@ -124,6 +124,6 @@ describe('rule that matches nothing', () => {
       })
     for (const argv of [['config', 'validate'], ['doctor'], ['policy', 'list'], ['call', 'unified_search', 'list']])
       expect([argv, run(...argv)]).toEqual([argv, expect.stringMatching(/unified_\*[\s\S]*Raed|Raed[\s\S]*unified_\*/)])
-    expect(run('config', 'validate')).not.toContain('The settings are right.')
+    expect(run('config', 'validate')).not.toContain('The settings are valid.')
   })
 })

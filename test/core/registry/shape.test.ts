@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { foldKey, typesOf } from '../../../build/core/registry/index.js'
+import { foldKey, listTypes } from '../../../build/core/registry/index.js'
 import { fc } from '../../support/property.js'
 
 it('folds a key to one form in every spelling, and a longer key to another', () => {
@@ -24,7 +24,7 @@ it('folds a key to one form in every spelling, and a longer key to another', () 
 
 it('collects the types of a value from all branches of its schema', () => {
   expect([
-    ...typesOf({ type: ['string', 'null'], anyOf: [{ type: 'integer' }, { oneOf: [{ type: 'array' }, {}] }] }),
+    ...listTypes({ type: ['string', 'null'], anyOf: [{ type: 'integer' }, { oneOf: [{ type: 'array' }, {}] }] }),
   ]).toEqual(['string', 'null', 'integer', 'array'])
-  expect([...typesOf({})]).toEqual([])
+  expect([...listTypes({})]).toEqual([])
 })

@@ -99,7 +99,7 @@ describe('rule about any name of a tool', () => {
     expect(warnings(booted)).toMatchObject([
       {
         code: 'VT_POLICY_ONE_SPELLING',
-        message: expect.stringContaining("'working_dir' is no property of unified_exec/run"),
+        message: expect.stringContaining("'working_dir' is not a property of unified_exec/run"),
       },
     ])
   })

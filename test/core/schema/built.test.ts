@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { createKernel } from 'vtcode'
 import { tempWorkspace } from 'vtcode/test'
-import { builtName, compile } from '../../../build/core/schema/index.js'
+import { checkFileName, compile } from '../../../build/core/schema/index.js'
 import { programFile } from '../../../build/core/system/index.js'
 
 const values: unknown[] = [
@@ -28,7 +28,7 @@ it('agrees between compiled checks of the build and the compiler, for all built-
   const kernel = await createKernel({ workspace: made.root, home: made.home })
   const built = new Set(readdirSync(programFile('manifests/schema/checks')))
   const schemas = kernel.list().map(({ input }) => input)
-  expect(schemas.filter((schema) => !built.has(builtName(schema)))).toEqual([])
+  expect(schemas.filter((schema) => !built.has(checkFileName(schema)))).toEqual([])
   for (const schema of schemas) {
     // A word more makes it a schema that the build did not know.
     const [ours, compiled] = [await compile(schema), await compile({ ...schema, $comment: 'anew' })]

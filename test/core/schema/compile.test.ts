@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { compile, conform, keysOf, waysOf } from '../../../build/core/schema/index.js'
+import { compile, checkContract, keysByKind, handlerKeys } from '../../../build/core/schema/index.js'
 
 describe('compile', () => {
   it('lists at most eight issues of a value, and none for a valid one', async () => {
@@ -33,18 +33,18 @@ describe('compile', () => {
 
 describe('built-in schemas', () => {
   it('finds the mistakes of a document and names the key', () => {
-    expect(conform('config.1.json', { policy: { mode: 'plan' } })).toEqual([])
+    expect(checkContract('config.1.json', { policy: { mode: 'plan' } })).toEqual([])
     const faults = [{ policy: { modee: 'plan' } }, { polcy: {} }, { policy: { mode: 'bold' } }].map((value) =>
-      conform('config.1.json', value),
+      checkContract('config.1.json', value),
     )
     expect(faults.map(({ length }) => length > 0)).toEqual([true, true, true])
     expect(JSON.stringify(faults[0])).toContain('modee')
   })
   it('lists the keys of each kind of manifest, its ways to run included', () => {
-    const keys = keysOf()
+    const keys = keysByKind()
     expect(Object.keys(keys)).toEqual(expect.arrayContaining(['action', 'policy', 'compactor', 'adapter']))
-    expect(waysOf('action')).toEqual(expect.arrayContaining(['module', 'alias']))
+    expect(handlerKeys('action')).toEqual(expect.arrayContaining(['module', 'alias']))
     for (const [kind, known] of Object.entries(keys))
-      for (const way of waysOf(kind as 'action')) expect([kind, known.includes(way)]).toEqual([kind, true])
+      for (const way of handlerKeys(kind as 'action')) expect([kind, known.includes(way)]).toEqual([kind, true])
   })
 })

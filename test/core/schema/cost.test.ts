@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Config } from 'vtcode'
 import { bootKernel, tempWorkspace } from 'vtcode/test'
 import { fileURLToPath } from 'node:url'
-import { compile, schemaObjection } from '../../../build/core/schema/index.js'
+import { compile, findSchemaProblem } from '../../../build/core/schema/index.js'
 import { fc, runs } from '../../support/property.js'
 
 const fixture = fileURLToPath(new URL('../../fixtures/mcp/server.mjs', import.meta.url))
@@ -58,7 +58,7 @@ describe('cost of a foreign schema', () => {
   it.each(hostile)(
     'refuses a schema that multiplies by %s when it is read and when it is compiled',
     async (_, schema) => {
-      expect(schemaObjection(schema as never)).toMatch(/multiplies|without end|levels deep|refers to|\$dynamicRef/)
+      expect(findSchemaProblem(schema as never)).toMatch(/multiplies|without end|levels deep|refers to|\$dynamicRef/)
       await expect(compile(schema as never, 's')).rejects.toMatchObject({ code: 'VT_SCHEMA_INVALID' })
     },
   )
@@ -120,7 +120,7 @@ describe('cost of a foreign schema', () => {
             properties: { a: { $ref: '#/$defs/a' } },
             $defs: Object.fromEntries(names.map((name, at) => [name, defs[at]])),
           }
-          if (schemaObjection(schema as never) !== undefined) return
+          if (findSchemaProblem(schema as never) !== undefined) return
           const check = await compile(schema as never, 's')
           for (const one of values) {
             try {

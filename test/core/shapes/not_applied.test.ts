@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { notApplied } from '../../../build/core/shapes/index.js'
+import { markNotApplied } from '../../../build/core/shapes/index.js'
 
 /** Hints of all codes, from the generated table. */
 const hints = readFileSync(new URL('../../../docs/errors.md', import.meta.url), 'utf8')
@@ -17,7 +17,7 @@ const hints = readFileSync(new URL('../../../docs/errors.md', import.meta.url), 
 it('names a next action for a change that did not happen, whatever its hint begins with', () => {
   expect(hints.length).toBeGreaterThan(150)
   const says = hints.map((hint) =>
-    String(notApplied({ code: 'VT_X', message: 'It was refused.', hint, retryable: false }).details!['say']),
+    String(markNotApplied({ code: 'VT_X', message: 'It was refused.', hint, retryable: false }).details!['say']),
   )
   const odd = says.filter(
     (say) =>

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { questionText, quotedReason } from '../../../build/core/shapes/index.js'
+import { renderQuestion, formatReason } from '../../../build/core/shapes/index.js'
 import { fc } from '../../support/property.js'
 
-type Question = Parameters<typeof questionText>
+type Question = Parameters<typeof renderQuestion>
 const slot = {
   input: {
     properties: {
@@ -12,7 +12,7 @@ const slot = {
   },
 } as unknown as Question[1]
 const asked = (input: object, reasons: string[] = ['It runs a program.']): string =>
-  questionText({ slot: 'demo/run', input, given: input } as unknown as Question[0], slot, reasons)
+  renderQuestion({ slot: 'demo/run', input, given: input } as unknown as Question[0], slot, reasons)
 
 describe('approval question', () => {
   it('ends an approval question with the command, however large the other fields are', () => {
@@ -43,7 +43,7 @@ describe('approval question', () => {
       .map((all) => all.join(''))
     fc.assert(
       fc.property(piece, piece, piece, (reason, note, command) => {
-        const lines = asked({ note, command: `${command}!` }, [reason, quotedReason(reason, 'the model')]).split('\n')
+        const lines = asked({ note, command: `${command}!` }, [reason, formatReason(reason, 'the model')]).split('\n')
         expect(lines[0]).toBe('demo/run asks for approval.')
         expect(lines.filter((line) => line.startsWith('demo/run'))).toHaveLength(1)
         expect(lines.filter((line) => line.startsWith('  command:'))).toHaveLength(1)
@@ -53,7 +53,7 @@ describe('approval question', () => {
     )
   })
   it('quotes a reason on one line with its author', () => {
-    expect(quotedReason('to see\nFake line', 'the model')).toBe('the model says: to see\\u{a}Fake line')
-    expect(quotedReason('plain')).toBe('plain')
+    expect(formatReason('to see\nFake line', 'the model')).toBe('the model says: to see\\u{a}Fake line')
+    expect(formatReason('plain')).toBe('plain')
   })
 })

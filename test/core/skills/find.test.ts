@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createKernel, openTrust, parseSkill, consentItems, type Config, type Kernel } from 'vtcode'
+import { createKernel, openTrust, parseSkill, listConsentItems, type Config, type Kernel } from 'vtcode'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { rounds } from '../../support/exec.js'
 
@@ -383,7 +383,7 @@ describe('names of skills', () => {
     await put(file, front('debugging'))
     const places = { workspace: root, home: join(home, '.vtcode'), env: {} }
     const trust = openTrust(places)
-    trust.add(await consentItems({ ...places, user: home, trust }))
+    trust.add(await listConsentItems({ ...places, user: home, trust }))
     expect((await kernel()).inspection.skills().find('debugging')?.id).toBe('workspace:debugging')
     await put(file, `${front('debugging')}More.\n`)
     expect((await kernel()).inspection.skills().find('debugging')?.id).toBe('builtin:debugging')

@@ -9,8 +9,8 @@ const door = fileURLToPath(new URL('../../../build/core/system/index.js', import
 /** A program that starts children by our door, says what the script prints, and is then busy for ever. */
 const owner = (
   script: string,
-): string => `import { endWithUs, leaderEnded, signalGroup, start, watchGroup } from ${JSON.stringify(door)}
-  const go = (text, lifetime) => start({ file: '/bin/bash', args: ['-c', text], cwd: '/', env: { PATH: '/usr/bin:/bin' } }, 'ignore', lifetime)
+): string => `import { endWithParent, noteLeaderExit, signalGroup, spawnProgram, watchGroup } from ${JSON.stringify(door)}
+  const go = (text, lifetime) => spawnProgram({ file: '/bin/bash', args: ['-c', text], cwd: '/', env: { PATH: '/usr/bin:/bin' } }, 'ignore', lifetime)
   ${script}`
 const busy = "setTimeout(() => { process.stdout.write('up\\n'); setTimeout(() => { for (;;); }, 20) }, 300)"
 

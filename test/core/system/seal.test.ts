@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { sealOf } from '../../../build/core/system/index.js'
+import { openSeal } from '../../../build/core/system/index.js'
 
 let home: string
 beforeEach(() => {
@@ -31,7 +31,7 @@ describe('key of seals', () => {
     symlinkSync(at('outside'), at('approvals.key.4713.0badc0de'))
     writeFileSync(at('outside'), 'x')
     for (const name of [...drafts, 'approvals.key.backup', 'outside']) utimesSync(at(name), day, day)
-    const mark = sealOf(home, '/w').mark('a', 'b', 'c')
+    const mark = openSeal(home, '/w').mark('a', 'b', 'c')
     expect([...drafts, ...others, 'outside'].map((name) => existsSync(at(name)))).toEqual([
       false,
       false,
@@ -51,14 +51,14 @@ describe('key of seals', () => {
 describe('seal', () => {
   it('accepts a seal for one sort of state, place, workspace and user only', () => {
     const other = mkdtempSync(join(tmpdir(), 'vtcode-seal-'))
-    const seal = sealOf(home, '/w')
+    const seal = openSeal(home, '/w')
     const text = seal.write('call', 'p', { a: 1 })
     expect(seal.read('call', 'p', text)).toEqual({ a: 1 })
     const wrong = [
       seal.read('checkpoint', 'p', text),
       seal.read('call', 'q', text),
-      sealOf(home, '/v').read('call', 'p', text),
-      sealOf(other, '/w').read('call', 'p', text),
+      openSeal(home, '/v').read('call', 'p', text),
+      openSeal(other, '/w').read('call', 'p', text),
       seal.read('call', 'p', text.replace('1', '2')),
       seal.read('call', 'p', `${text.slice(0, -1)},"b":2}`),
       seal.read('call', 'p', `${text}x`),

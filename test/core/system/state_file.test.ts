@@ -97,17 +97,18 @@ it('finds no other module that replaces files by itself', () => {
     .map((file) => basename(file))
     .filter((name) => name !== 'state_file.ts')
     .sort()
-  // Files of the workspace, a log that is full, folders of plugins, copies of agreed folders, what a command put where it steers; the key of the seal, which is made once.
+  // Files of the workspace, a full log, folders of plugins, copies of consented folders, auto-executed config of a
+  // command, and the key of the seal.
   expect(names).toEqual([
-    'aside.ts',
     'call_record.ts',
+    'change_files.ts',
     'copy.ts',
     'install.ts',
-    'packages.ts',
-    'rename.ts',
+    'move.ts',
+    'npm.ts',
     'seal.ts',
     'store.ts',
-    'workspace.ts',
-    'writer.ts',
+    'tidy.ts',
+    'write_file.ts',
   ])
 })

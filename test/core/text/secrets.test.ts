@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { GrowingText, keepSecret, redactText, settled } from '../../../build/core/text/index.js'
+import { GrowingText, registerSecret, redactText, findSafeEnd } from '../../../build/core/text/index.js'
 import { fc, runs } from '../../support/property.js'
 
 const a = (count: number) => 'aB3'.repeat(count).slice(0, count)
@@ -19,7 +19,7 @@ const whole = [
   '-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----',
 ]
 const values = ['hunter2 and more', 'hunter', 'e 😀 secret', 'ghp_short of it', 'more\nlines']
-values.forEach((value, index) => keepSecret(value, `VALUE_${index}`))
+values.forEach((value, index) => registerSecret(value, `VALUE_${index}`))
 
 const noise = [
   's',
@@ -121,7 +121,7 @@ describe('GrowingText', () => {
 
   it('passes on at once what cannot be part of a secret', () => {
     for (const said of ['The word ', 'a task', 'task-forcin', 'ask-a', 'one - two', '😀', 'Is this it?', 'skin'])
-      expect([said, settled(said)]).toEqual([said, said.length])
+      expect([said, findSafeEnd(said)]).toEqual([said, said.length])
     for (const [said, at] of [
       ['a s', 2],
       ['is sk-abc', 3],
@@ -131,7 +131,7 @@ describe('GrowingText', () => {
       ['to hun', 3],
       ['to hunter', 3],
     ] as const)
-      expect([said, settled(said)]).toEqual([said, at])
+      expect([said, findSafeEnd(said)]).toEqual([said, at])
   })
 
   it.each([

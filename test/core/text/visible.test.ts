@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { bootKernel, tempWorkspace } from 'vtcode/test'
-import { block, inert, shortLine, visible, visibleJson, visibleLine } from '../../../build/core/text/index.js'
+import {
+  block,
+  escapeTemplates,
+  truncateLine,
+  visible,
+  visibleJson,
+  visibleLine,
+} from '../../../build/core/text/index.js'
 import { fc } from '../../support/property.js'
 
 const point = (...codes: number[]): string => String.fromCodePoint(...codes)
@@ -57,7 +64,7 @@ describe('visible text', () => {
         expect(visible(shown)).toBe(shown)
         if (!deceptive.test(text)) expect(shown).toBe(text)
         expect(/[\r\n]/.test(visibleLine(text))).toBe(false)
-        expect(shortLine(text.repeat(50), 40)).not.toMatch(/[\r\n]/)
+        expect(truncateLine(text.repeat(50), 40)).not.toMatch(/[\r\n]/)
       }),
     )
   })
@@ -84,10 +91,10 @@ describe('visible text', () => {
     )
   })
   it('shortens a line to its two ends with its length', () => {
-    expect(shortLine(`begin ${'x'.repeat(30_000)} end\n`, 100)).toMatch(
+    expect(truncateLine(`begin ${'x'.repeat(30_000)} end\n`, 100)).toMatch(
       /^begin x+ … \(30015 characters\) … x+ end\\u\{a\}$/,
     )
-    expect(shortLine('short', 100)).toBe('short')
+    expect(truncateLine('short', 100)).toBe('short')
   })
 })
 
@@ -129,7 +136,7 @@ describe('block of a prompt', () => {
 
 describe('template markers in foreign text', () => {
   it('renders no template marker of foreign text as the name of a tool', async () => {
-    expect(inert('a {slot:unified_file/read} {tool:x} {field:y} {other}')).toBe(
+    expect(escapeTemplates('a {slot:unified_file/read} {tool:x} {field:y} {other}')).toBe(
       'a { slot:unified_file/read} { tool:x} { field:y} {other}',
     )
     const named = '{tool:unified_exec/run}; {slot:gone}'

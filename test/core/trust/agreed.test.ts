@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { consentItems, createKernel, homeOf, openTrust } from 'vtcode'
+import { listConsentItems, createKernel, resolveHome, openTrust } from 'vtcode'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { rounds } from '../../support/exec.js'
 
@@ -15,7 +15,7 @@ afterEach(() => {
 })
 
 const env = () => ({ PATH: process.env['PATH'], HOME: space.home })
-const home = () => homeOf({ env: env() })
+const home = () => resolveHome({ env: env() })
 const files = (all: Record<string, string>): void => {
   for (const [name, text] of Object.entries(all)) {
     mkdirSync(dirname(join(space.root, name)), { recursive: true })
@@ -27,7 +27,7 @@ async function survey() {
   const trust = openTrust({ home: home(), workspace: space.root, env: env() })
   return {
     trust,
-    items: await consentItems({ workspace: space.root, home: home(), user: space.home, env: env(), trust }),
+    items: await listConsentItems({ workspace: space.root, home: home(), user: space.home, env: env(), trust }),
   }
 }
 async function agree() {
@@ -149,7 +149,9 @@ describe.each(isolations)('code of a workspace %s', (where, config) => {
     vi.stubEnv('VTCODE_WORKSPACE', space.root)
     put(main, file, 'changed', more)
     await agree()
-    expect(await call(config)).toMatch(/^VT_PLUGIN_IMPORT: .*(?:agreed to|#m.*not defined)/s)
+    expect(await call(config)).toMatch(
+      /^VT_PLUGIN_IMPORT: .*(?:agreed files do not contain|among the files that you agreed to|#m.*not defined)/s,
+    )
     expect(existsSync(join(space.home, 'changed'))).toBe(false)
   })
   it.each(['', '.vtcode/'])('trusts a module next to the settings with the files that it names: %s', async (folder) => {
@@ -170,7 +172,7 @@ describe.each(isolations)('code of a workspace %s', (where, config) => {
     expect(await call(config)).toMatch(/^VT_PLUGIN_UNTRUSTED/)
     put('main.js', `const { said } = await import('./' + 'other.js')\n${answers}`)
     await agree()
-    expect(await call(config)).toMatch(/^VT_PLUGIN_IMPORT: .*agreed to/s)
+    expect(await call(config)).toMatch(/^VT_PLUGIN_IMPORT: .*agreed files do not contain/s)
   })
 })
 
@@ -258,7 +260,7 @@ describe('workspace modules', () => {
     for (const name of ['../lib/m.js', './.git/m.js']) {
       plugin(`import said from '${name}'\n`)
       await agree()
-      expect(await call(), name).toMatch(/^VT_PLUGIN_IMPORT: .*agreed to/s)
+      expect(await call(), name).toMatch(/^VT_PLUGIN_IMPORT: .*agreed files do not contain/s)
     }
     plugin("const said = 'agreed'\n")
     symlinkSync('../lib', join(space.root, '.vtcode/plugins/p/out'))

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { consentItems, createKernel, homeOf, openTrust } from 'vtcode'
+import { listConsentItems, createKernel, resolveHome, openTrust } from 'vtcode'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { samplePoints } from '../../support/sample.js'
 
@@ -23,9 +23,9 @@ const files = (all: Record<string, string>): void => {
   }
 }
 async function agree() {
-  const home = homeOf({ env: env() })
+  const home = resolveHome({ env: env() })
   const trust = openTrust({ home, workspace: space.root, env: env() })
-  trust.add(await consentItems({ workspace: space.root, home, user: space.home, env: env(), trust }))
+  trust.add(await listConsentItems({ workspace: space.root, home, user: space.home, env: env(), trust }))
 }
 async function call(): Promise<string> {
   const kernel = await createKernel({

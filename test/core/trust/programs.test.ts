@@ -69,7 +69,7 @@ describe('programs of a workspace', () => {
   it('lists a program outside of its plugin as not covered', async () => {
     await using made = await tempWorkspace({ ...files, '.vtcode/plugins/p/vtcode.yaml': tool('run: [sh, tools/e.sh]') })
     const { stdout } = await vtcode(made, ['trust', 'list'])
-    expect(stdout).toContain('It starts `sh tools/e.sh` (no file of it is covered).')
+    expect(stdout).toContain('It starts `sh tools/e.sh` (none of its files is covered).')
   })
   it('reports in the question and in the list which parts of a program consent cannot cover', async () => {
     const skill = {
@@ -83,13 +83,11 @@ describe('programs of a workspace', () => {
     })
     for (const argv of [['trust'], ['trust', 'list']]) {
       const { stdout, stderr } = await vtcode(made, argv)
-      expect(`${stdout}${stderr}`).toContain('It starts `npm run lint` (no file of it is covered).')
-      expect(`${stdout}${stderr}`).toContain('It starts `make all` (no file of it is covered).')
-      expect(`${stdout}${stderr}`).toContain(
-        'It hands what MY_KEY holds in your environment to the program `make all`.',
-      )
+      expect(`${stdout}${stderr}`).toContain('It starts `npm run lint` (none of its files is covered).')
+      expect(`${stdout}${stderr}`).toContain('It starts `make all` (none of its files is covered).')
+      expect(`${stdout}${stderr}`).toContain('It passes MY_KEY of your environment to the program `make all`.')
       expect(`${stdout}${stderr}`).toContain('It starts `sh -c sh $X/e.sh tools/e.sh` (covered: tools/e.sh).')
-      expect(`${stdout}${stderr}`).toContain('What a program starts or reads in turn cannot be listed.')
+      expect(`${stdout}${stderr}`).toContain('Programs and files that it uses in turn cannot be listed.')
     }
   })
 })
@@ -108,8 +106,8 @@ describe('servers of a workspace', () => {
     for (const argv of [['trust'], ['trust', 'list']]) {
       const { stdout, stderr } = await vtcode(made, argv)
       const told = `${stdout}${stderr}`
-      expect(told).toContain('It sends what MY_KEY holds in your environment to one.example.')
-      expect(told).toContain('It sends what MY_TOKEN, MY_KEY hold in your environment to two.example.')
+      expect(told).toContain('It sends MY_KEY of your environment to one.example.')
+      expect(told).toContain('It sends MY_TOKEN, MY_KEY of your environment to two.example.')
       expect(told).not.toMatch(/to three\.example/)
     }
   })
@@ -128,7 +126,7 @@ describe('vtcode trust', () => {
     mkdirSync(dirname(join(made.home, 'x')), { recursive: true })
     const { stderr } = await vtcode(made, ['trust'])
     expect(stderr.length).toBeGreaterThan(long.length)
-    for (const text of ['the-last-line()', 'deep-bytes()', '(no text: 3 bytes, sha256-', '(a link to main.js)'])
+    for (const text of ['the-last-line()', 'deep-bytes()', '(binary: 3 bytes, sha256-', '(a link to main.js)'])
       expect(stderr).toContain(text)
   })
 })

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { consentItems, createKernel, homeOf, openTrust, type Kernel } from 'vtcode'
+import { listConsentItems, createKernel, resolveHome, openTrust, type Kernel } from 'vtcode'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { itemForValue, keepStanding, requireStanding } from '../../../build/core/trust/index.js'
+import { toValueItem, recordConsent, requireUnchanged } from '../../../build/core/trust/index.js'
 
 let space: TempWorkspace
 beforeEach(async () => {
@@ -17,9 +17,9 @@ const put = (name: string, text: string): void => {
   writeFileSync(join(space.root, name), text)
 }
 async function agree(): Promise<void> {
-  const home = homeOf({ env: env() })
+  const home = resolveHome({ env: env() })
   const trust = openTrust({ home, workspace: space.root, env: env() })
-  trust.add(await consentItems({ workspace: space.root, home, user: space.home, env: env(), trust }))
+  trust.add(await listConsentItems({ workspace: space.root, home, user: space.home, env: env(), trust }))
 }
 const boot = (): Promise<Kernel> =>
   createKernel({
@@ -95,7 +95,7 @@ describe('requireStanding', () => {
   const workspace = { id: 'x', layer: 'workspace' as const }
   const wrong = (key?: string) => {
     try {
-      requireStanding(space.root, workspace, key)
+      requireUnchanged(space.root, workspace, key)
       return undefined
     } catch (error) {
       return (error as { problem: { details: { files: string[] } } }).problem.details.files
@@ -105,8 +105,8 @@ describe('requireStanding', () => {
     put('tools/f.sh', 'true\n')
     put('tools/h.sh', 'true\n')
     const value = { Stop: [{ hooks: [{ command: 'sh tools/e.sh || sh tools/f.sh && sh tools/h.sh' }] }] }
-    const item = itemForValue(join(space.root, 'vtcode.config.yaml'), 'hooks', value, space.root)
-    keepStanding(space.root, item.id, item)
+    const item = toValueItem(join(space.root, 'vtcode.config.yaml'), 'hooks', value, space.root)
+    recordConsent(space.root, item.id, item)
     expect(wrong('hooks')).toBeUndefined()
     put('tools/f.sh', 'true\n')
     expect(wrong('hooks')).toBeUndefined()
@@ -116,7 +116,7 @@ describe('requireStanding', () => {
     rmSync(join(space.root, 'tools/h.sh'))
     put('tools/e.sh', 'true\n')
     expect(wrong('hooks')).toEqual(['tools/f.sh', 'tools/h.sh', 'tools/e.sh'])
-    expect(() => requireStanding(space.root, { ...workspace, layer: 'user' }, 'hooks')).not.toThrow()
-    expect(() => requireStanding(join(space.root, 'tools'), workspace, 'hooks')).not.toThrow()
+    expect(() => requireUnchanged(space.root, { ...workspace, layer: 'user' }, 'hooks')).not.toThrow()
+    expect(() => requireUnchanged(join(space.root, 'tools'), workspace, 'hooks')).not.toThrow()
   })
 })

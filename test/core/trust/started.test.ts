@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } 
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { itemForValue } from '../../../build/core/trust/index.js'
+import { toValueItem } from '../../../build/core/trust/index.js'
 
 let space: TempWorkspace
 beforeEach(async () => {
@@ -41,7 +41,7 @@ function put(all: Files): void {
   }
 }
 const itemOf = (value: unknown, key = 'mcp.servers') =>
-  itemForValue(join(space.root, 'vtcode.config.yaml'), key, value, space.root)
+  toValueItem(join(space.root, 'vtcode.config.yaml'), key, value, space.root)
 
 const ways: [how: string, program: Program, file: string, more?: Files][] = [
   ['a shell in a shell', sh("sh -c 'sh tools/e.sh'"), 'tools/e.sh'],
@@ -117,14 +117,14 @@ describe('consent item of a command', () => {
   })
 })
 
-const limit = 'What a program starts or reads in turn cannot be listed'
+const limit = 'Programs and files that it uses in turn cannot be listed'
 describe('question about a command', () => {
   it.each<[how: string, program: Program, says: string]>([
-    ['no file', sh('sh t*/e.sh'), 'It starts `sh -c sh t*/e.sh` (no file of it is covered)'],
+    ['no file', sh('sh t*/e.sh'), 'It starts `sh -c sh t*/e.sh` (none of its files is covered)'],
     [
       'a program of packages',
       { command: 'npx', args: ['-y', 'somebody'] },
-      'It starts `npx -y somebody` (no file of it is covered)',
+      'It starts `npx -y somebody` (none of its files is covered)',
     ],
     ['one of two files', sh('sh tools/e.sh; sh $X'), 'It starts `sh -c sh tools/e.sh; sh $X` (covered: tools/e.sh)'],
   ])('names covered files and states that others cannot be listed: %s', (_, program, says) => {
@@ -139,13 +139,13 @@ describe('question about a command', () => {
       other: { command: 'npm', args: ['start'] },
     })
     expect(uncovered).toContain('It starts `sh tools/e.sh` (covered: tools/e.sh)')
-    expect(uncovered).toContain('It starts `npm start` (no file of it is covered)')
+    expect(uncovered).toContain('It starts `npm start` (none of its files is covered)')
     expect(Object.keys(agreed!.tree.files)).toEqual(['tools/e.sh'])
   })
   it('names the commands of verification', () => {
     put({ 'tools/e.sh': 'true\n' })
     const { uncovered, agreed } = itemOf(['sh tools/e.sh', 'npm test'], 'agent.harness.verification.commands')
-    const [first, second] = ['`sh tools/e.sh` (covered: tools/e.sh)', '`npm test` (no file of it is covered)']
+    const [first, second] = ['`sh tools/e.sh` (covered: tools/e.sh)', '`npm test` (none of its files is covered)']
     expect(uncovered).toEqual([`It starts ${first}`, `It starts ${second}`, limit])
     expect(Object.keys(agreed!.tree.files)).toEqual(['tools/e.sh'])
   })
@@ -156,18 +156,16 @@ describe('user data for a server of a workspace', () => {
   it("names the data sent to a server with its host, whatever the server's name", () => {
     const good = { url: 'https://good.example/mcp' }
     const evil = { url: 'https://evil.example/mcp', headers: { Authorization: { env: 'MY_KEY' } } }
-    expect(said({ url: good, evil })).toEqual(['It sends what MY_KEY holds in your environment to evil.example'])
-    expect(said({ headers: evil, url: good })).toEqual([
-      'It sends what MY_KEY holds in your environment to evil.example',
-    ])
+    expect(said({ url: good, evil })).toEqual(['It sends MY_KEY of your environment to evil.example'])
+    expect(said({ headers: evil, url: good })).toEqual(['It sends MY_KEY of your environment to evil.example'])
     expect(
       said({ a: { url: 'https://good.example@evil.example/', headers: { a: '${A}', b: 'Bearer ${B:-none}' } } }),
-    ).toEqual(['It sends what A, B hold in your environment to evil.example'])
+    ).toEqual(['It sends A, B of your environment to evil.example'])
     expect(said({ a: { url: 'https://evil.example/?k=${KEY}' } })).toEqual([
-      'It sends what KEY holds in your environment to evil.example',
+      'It sends KEY of your environment to evil.example',
     ])
     expect(said({ a: { url: 'https://${HOST}/', auth: { type: 'bearer', value: { env: 'KEY' } } } })).toEqual([
-      'It sends what HOST, KEY hold in your environment to https://${HOST}/',
+      'It sends HOST, KEY of your environment to https://${HOST}/',
     ])
     expect(
       said({
@@ -176,24 +174,24 @@ describe('user data for a server of a workspace', () => {
           auth: { type: 'basic', password: { join: ['x', { env: 'KEY' }, { secret: 'token' }] } },
         },
       }),
-    ).toEqual(['It sends what KEY holds in your environment and your secret token to evil.example'])
+    ).toEqual(['It sends KEY of your environment and your secret token to evil.example'])
   })
   it('names the data handed to a program with that program', () => {
     const programs = {
       env: { command: 'npx', args: ['one'], env: { TOKEN: { env: 'MY_TOKEN' }, OTHER: 'x ${MY_OTHER}' } },
     }
-    const started = ['It starts `npx one` (no file of it is covered)', limit]
-    const handed = 'It hands what MY_TOKEN, MY_OTHER hold in your environment to the program `npx one`'
+    const started = ['It starts `npx one` (none of its files is covered)', limit]
+    const handed = 'It passes MY_TOKEN, MY_OTHER of your environment to the program `npx one`'
     expect(said(programs)).toEqual([...started, handed])
   })
   it("names a variable's default and an unclosed variable", () => {
     expect(said({ a: { url: 'https://evil.example/?k=${KEY:-${OTHER}' } })).toEqual([
-      'It sends what KEY, OTHER hold in your environment to evil.example',
+      'It sends KEY, OTHER of your environment to evil.example',
     ])
   })
   it('finds variables in one pass, however many are unclosed', () => {
     const { uncovered } = itemOf({ s: { command: '${'.repeat(1_000_000), env: { KEY: '${A'.repeat(300_000) } } })
-    expect(uncovered!.at(-1)).toMatch(/^It hands what A holds in your environment to the program/)
+    expect(uncovered!.at(-1)).toMatch(/^It passes A of your environment to the program/)
   })
   it('asks again when the host or the variable changes', () => {
     const digests = [

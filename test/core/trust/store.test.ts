@@ -6,16 +6,16 @@ import { createKernel } from 'vtcode'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { loadSettings } from '../../../build/core/config/index.js'
 import {
-  digestOf,
-  itemFor,
-  itemForConfig,
-  itemForValue,
+  computeDigest,
+  toTrustItem,
+  toConfigItem,
+  toValueItem,
   openTrust,
-  treeDigest,
-  treesOnce,
+  readTreeDigest,
+  createTreeReader,
 } from '../../../build/core/trust/index.js'
 import { discoverManifests } from '../../../build/core/manifests/index.js'
-import { consentItems } from '../../../build/core/generation/index.js'
+import { listConsentItems } from '../../../build/core/generation/index.js'
 
 let space: TempWorkspace
 let home: string
@@ -168,20 +168,20 @@ describe('VTCODE_TRUST', () => {
   it('trusts exactly the items whose common digest VTCODE_TRUST holds', () => {
     const items = [item('d1', 'a'), item('d2', 'b')]
     open().add([item('d3', 'c')])
-    const trust = open({ env: { VTCODE_TRUST: digestOf(items) } })
+    const trust = open({ env: { VTCODE_TRUST: computeDigest(items) } })
     expect(trust.isTrusted(items[0]!)).toBe(false)
     trust.accept(items.toReversed())
     expect([...items, item('d3', 'c')].map((one) => trust.isTrusted(one))).toEqual([true, true, false])
   })
   it('grants nothing when VTCODE_TRUST is the digest of other items', () => {
-    const trust = open({ env: { VTCODE_TRUST: digestOf([item('d1', 'a')]) } })
+    const trust = open({ env: { VTCODE_TRUST: computeDigest([item('d1', 'a')]) } })
     trust.accept([item('d1', 'a'), item('d2', 'b')])
     expect(trust.isTrusted(item('d1', 'a'))).toBe(false)
   })
 })
 
 describe('digest of consent items', () => {
-  const config = () => itemForConfig(join(space.root, 'vtcode.config.ts'), space.root)
+  const config = () => toConfigItem(join(space.root, 'vtcode.config.ts'), space.root)
   const changes = async <T>(of: () => T, edit: () => unknown): Promise<boolean> => {
     const before = JSON.stringify(of())
     await edit()
@@ -239,7 +239,7 @@ describe('digest of consent items', () => {
   })
   it('ignores the order of keys in a value, and covers files that its words name', async () => {
     await space.write('run.sh', 'a')
-    const of = (value: unknown) => itemForValue(join(space.root, 'vtcode.config.yaml'), 'hooks', value, space.root)
+    const of = (value: unknown) => toValueItem(join(space.root, 'vtcode.config.yaml'), 'hooks', value, space.root)
     expect(of({ a: 1, b: [{ d: 1, c: 2 }] })).toEqual(of({ b: [{ c: 2, d: 1 }], a: 1 }))
     expect(of({ a: 1 }).digest).not.toBe(of({ a: 2 }).digest)
     expect(of([{ command: 'sh ./run.sh --fast' }])).toMatchObject({
@@ -258,7 +258,7 @@ describe('digest of consent items', () => {
     await space.write('p/sub/b.js', '2')
     await space.write('p/.git/HEAD', '')
     symlinkSync('a.js', join(space.root, 'p/link'))
-    const tree = () => treeDigest(join(space.root, 'p'))
+    const tree = () => readTreeDigest(join(space.root, 'p'))
     expect(tree()).toMatch(/^tree1:sha256-[A-Za-z0-9+/]{43}=$/)
     expect(await changes(tree, () => space.write('p/.git/HEAD', 'x'))).toBe(false)
     expect(await changes(tree, () => chmodSync(join(space.root, 'p/a.js'), 0o755))).toBe(false)
@@ -277,24 +277,24 @@ describe('digest of consent items', () => {
     symlinkSync('b', join(space.root, 'p/a-link'))
     const script =
       'printf "%s\\0%s\\0%s\\n" l a-link $(printf %s b | sha256sum | cut -c1-64) f a/z $(sha256sum < a/z | cut -c1-64) f b $(sha256sum < b | cut -c1-64) | openssl dgst -sha256 -binary | base64'
-    expect(treeDigest(join(space.root, 'p'))).toBe(
+    expect(readTreeDigest(join(space.root, 'p'))).toBe(
       `tree1:sha256-${execFileSync('sh', ['-c', script], { cwd: join(space.root, 'p'), encoding: 'utf8' }).trim()}`,
     )
   })
   it('refuses pipes and names that differ only in case', async () => {
     await space.write('p/Read', '')
     await space.write('p/read', '')
-    expect(() => treeDigest(join(space.root, 'p'))).toThrow(expect.objectContaining({ code: 'VT_MANIFEST_LIMIT' }))
+    expect(() => readTreeDigest(join(space.root, 'p'))).toThrow(expect.objectContaining({ code: 'VT_MANIFEST_LIMIT' }))
     rmSync(join(space.root, 'p/Read'))
     execFileSync('mkfifo', [join(space.root, 'p/pipe')])
-    expect(() => treeDigest(join(space.root, 'p'))).toThrow(expect.objectContaining({ code: 'VT_MANIFEST_LIMIT' }))
+    expect(() => readTreeDigest(join(space.root, 'p'))).toThrow(expect.objectContaining({ code: 'VT_MANIFEST_LIMIT' }))
   })
 })
 
 describe('contribution of a workspace', () => {
   const found = async () => {
     const places = { workspace: space.root, home, user: space.home, env: {} }
-    const loaded = await loadSettings({ ...places, trusted: () => true })
+    const loaded = await loadSettings({ ...places, isTrusted: () => true })
     return (await discoverManifests({ ...places, loaded })).contributions.filter(({ layer }) => layer === 'workspace')
   }
   it("covers a plugin's folder, and for a loose manifest the folder of its module or its files", async () => {
@@ -306,7 +306,7 @@ describe('contribution of a workspace', () => {
     await space.write('tools/n.js', '')
     await space.write('tools/r.yaml', 'name: r\nrun: [sh, scripts/r.sh]')
     await space.write('scripts/r.sh', '')
-    const items = (await found()).map((one) => itemFor(one, space.root, treesOnce()))
+    const items = (await found()).map((one) => toTrustItem(one, space.root, createTreeReader()))
     expect(items.map(({ id, files }) => [id, ...files.map((file) => file.slice(space.root.length + 1))])).toEqual([
       ['workspace:m', 'tools'],
       ['workspace:r', 'scripts/r.sh', 'tools/r.yaml'],
@@ -315,7 +315,7 @@ describe('contribution of a workspace', () => {
     ])
     const trust = open()
     trust.add(items)
-    const states = async () => (await found()).map((one) => open().trusted([one]).has(one))
+    const states = async () => (await found()).map((one) => open().listTrusted([one]).has(one))
     expect(await states()).toEqual([true, true, true, true])
     await space.write('tools/n.js', 'evil')
     await space.write('.vtcode/plugins/p/readme.md', 'new')
@@ -324,10 +324,10 @@ describe('contribution of a workspace', () => {
   it('reads the folder of a plugin once, however many manifests it has', async () => {
     await space.write('.vtcode/plugins/p/readme.md', 'old')
     const folder = `${space.root}/.vtcode/plugins/p`
-    const tree = treesOnce()
+    const tree = createTreeReader()
     const before = tree(folder)
     await space.write('.vtcode/plugins/p/readme.md', 'new')
-    expect([tree(folder) === before, treesOnce()(folder) === before]).toEqual([true, false])
+    expect([tree(folder) === before, createTreeReader()(folder) === before]).toEqual([true, false])
     const absent = () => tree(`${folder}/absent`)
     expect(
       [absent, absent].map((look) => {
@@ -339,6 +339,19 @@ describe('contribution of a workspace', () => {
       }),
     ).toEqual(['ENOENT', 'ENOENT'])
   })
+  it('refuses a manifest that was read before the consented change of its file', async () => {
+    const put = (program: string) =>
+      space.write('.vtcode/plugins/p/vtcode.yaml', `name: p\neffects: []\nrun: [${program}]\n`)
+    await put('evil')
+    const [earlier] = await found()
+    await put('good')
+    const trust = open()
+    const [later] = await found()
+    trust.add([toTrustItem(later!, space.root, createTreeReader())])
+    expect(trust.listTrusted([later!]).has(later!)).toBe(true)
+    expect(trust.listTrusted([earlier!]).has(earlier!)).toBe(false)
+  })
+
   it('keeps a contribution inactive until it is trusted, and again after one changed byte', async () => {
     await space.write(
       '.vtcode/plugins/p/vtcode.yaml',
@@ -362,10 +375,10 @@ describe('contribution of a workspace', () => {
     expect(await call()).toBe('VT_PLUGIN_UNTRUSTED')
     expect(await space.read('.vtcode/plugins/p/marker')).toBeUndefined()
 
-    const items = await consentItems({ workspace: space.root, home, user: space.home, env: {}, trust: open() })
+    const items = await listConsentItems({ workspace: space.root, home, user: space.home, env: {}, trust: open() })
     expect(items.map(({ id }) => id)).toEqual(['plugin:p'])
     expect(await call({ VTCODE_TRUST: 'f'.repeat(64) })).toBe('VT_PLUGIN_UNTRUSTED')
-    expect(await call({ VTCODE_TRUST: digestOf(items) })).toEqual({ said: 'hello' })
+    expect(await call({ VTCODE_TRUST: computeDigest(items) })).toEqual({ said: 'hello' })
     open().add(items)
     // The module wrote into the copy that was loaded: the trusted folder is unchanged, and so is the next copy.
     expect(await space.read('.vtcode/plugins/p/marker')).toBeUndefined()
@@ -385,7 +398,7 @@ describe('contribution of a workspace', () => {
     await space.write('.vtcode/config.local.yaml', 'manifests: [../tools]\nuse: { a/b: x }')
     await space.write('tools/r.yaml', 'name: r\nrun: [sh]')
     await space.write('tools/p.yaml', 'name: p\nkind: policy\nrules: {}')
-    const items = await consentItems({ workspace: space.root, home, user: space.home, env: {}, trust: open() })
+    const items = await listConsentItems({ workspace: space.root, home, user: space.home, env: {}, trust: open() })
     expect(items.map(({ id }) => id)).toEqual([
       'vtcode.config.ts',
       '.vtcode/config.local.yaml#manifests',

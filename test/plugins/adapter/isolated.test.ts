@@ -236,7 +236,7 @@ describe('isolated policy', () => {
     })
     await using mine = await bootKernel({
       manifests: [place.root],
-      waits: { policy: 4000 },
+      timeouts: { policy: 4000 },
       config: { plugins: { isolate: 'auto', quarantine_after: 1 } },
       files: { 'a.txt': 'one\n' },
     })
@@ -357,7 +357,7 @@ describe('isolated module', () => {
       })
       await using mine = await bootKernel({
         manifests: [place.root],
-        waits: { policy: 60_000 },
+        timeouts: { policy: 60_000 },
         config: { plugins: { isolate: 'auto' } },
       })
       matches(await mine.call('good', {}), code ? { ok: false, error: { code } } : { ok: true })
@@ -376,7 +376,7 @@ describe('isolated module', () => {
     })
     await using mine = await bootKernel({
       manifests: [place.root],
-      waits: { compactor: 60_000 },
+      timeouts: { compactor: 60_000 },
       config: { plugins: { isolate: 'auto' } },
     })
     const result = await mine.call('good', {})

@@ -249,7 +249,7 @@ describe('mcp client: tools of a server', () => {
     expect(slots(hostile.kernel)).toEqual(['mcp__s______evil', 'mcp__s__long'])
     expect(hostile.kernel.describe('mcp__s__long')?.description).toHaveLength(4096)
     const listed = hostile.kernel.tools().find(({ name }) => name === 'mcp__s__long')?.description
-    expect(listed).toMatch(/^y+… \(cut, of 4096 characters\)$/)
+    expect(listed).toMatch(/^y+… \(cut from 4096 characters\)$/)
     expect(listed).toHaveLength(1024)
     expect(hostile.kernel.diagnostics().filter(({ code }) => code === 'VT_SCHEMA_INVALID')).toHaveLength(2)
   })
@@ -401,7 +401,7 @@ it('starts no server for doctor, plugins list and trust list, and starts them fo
   const { contributions } = JSON.parse(stdout) as { contributions: { id: string; state: string; reason: string }[] }
   matches(
     contributions.find(({ id }) => id === 'user:s'),
-    { state: 'inactive', reason: 're:.*not known yet.*' },
+    { state: 'inactive', reason: 're:.*its tools are unknown.*' },
   )
   expect(code).toBe(0)
   await vtcode(place, ['plugins', 'list', '--json'])

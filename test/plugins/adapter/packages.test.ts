@@ -123,7 +123,7 @@ describe('package: Agent Plugins format', () => {
     })
     await symlink(join(place.root, 'away/plugin.json'), join(place.root, 'pack/plugin.json'))
     await using vt = await bootKernel({ manifests: [join(place.root, 'pack')] })
-    expect(told(vt.kernel, 'VT_FORMAT_INVALID').join()).toMatch(/link out of the package/)
+    expect(told(vt.kernel, 'VT_FORMAT_INVALID').join()).toMatch(/link leads out of the package/)
     expect(vt.kernel.inspection.skills().all.map(({ id }) => id)).not.toContain('pack:one')
     await place[Symbol.asyncDispose]()
   })
@@ -355,7 +355,7 @@ it('reports a server list that is not a regular file as an info diagnostic, not 
 })
 
 it('loads each server that a workspace lists for every program only after consent', async () => {
-  const { createKernel, openTrust, consentItems } = await import('vtcode')
+  const { createKernel, openTrust, listConsentItems } = await import('vtcode')
   const place = await tempWorkspace({ 'tools.json': environment })
   await place.write('.mcp.json', json({ mcpServers: { s: server(place.root), t: server(place.root) } }))
   const env = { HOME: place.home, PATH: process.env['PATH'] }
@@ -377,7 +377,7 @@ it('loads each server that a workspace lists for every program only after consen
   await before.close()
   const home = join(place.home, '.vtcode')
   const trust = openTrust({ home, workspace: place.root, env })
-  const items = await consentItems({ workspace: place.root, home, user: place.home, env, trust })
+  const items = await listConsentItems({ workspace: place.root, home, user: place.home, env, trust })
   trust.add(items.filter(({ id }) => id === 'workspace:s'))
   const after = await createKernel(options)
   expect(

@@ -66,7 +66,7 @@ describe('agent in a worktree', () => {
     const [spawned, , found, listed, closed] = s.answers()
     const [{ session_id, status, isolation, changed_files, worktree }] = s.children()
     expect(spawned).toContain(
-      `In its worktree, .vtcode/worktrees/${session_id}, it changed a.txt, bin, run.sh; close with merge brings that here.`,
+      `In its worktree, .vtcode/worktrees/${session_id}, it changed a.txt, bin, run.sh; close with merge copies that here.`,
     )
     const child = JSON.stringify(s.bodies('ONE').at(-1).messages)
     for (const told of [' M a.txt', 'not committed', 'a.txt:9']) expect(child).toContain(told)
@@ -136,7 +136,7 @@ describe('agent in a worktree', () => {
     expect(refused).toMatch(
       /VT_AGENT_MERGE_CONFLICT: Nothing was merged: 'a\.txt' was changed on both sides in the same lines\./,
     )
-    expect(closed).toBe('a1 (worker) is closed; merged:\nA b.txt\nIts worktree is removed; this was not merged: a.txt')
+    expect(closed).toBe('a1 (worker) is closed; merged:\nA b.txt\nIts worktree is removed; not merged: a.txt')
     expect([s.text('a.txt').split('\n')[4], s.text('b.txt'), s.worktrees()]).toEqual(['here', 'b\n', []])
     await s.agent.close()
   })
@@ -169,7 +169,7 @@ describe('agent in a worktree', () => {
       {
         code: 'VT_AGENT_UNMERGED',
         message: expect.stringMatching(
-          /^a1 \(worker\) has 2 files that were not merged: \.githooks\/pre-commit, a\.txt\. It stays in \.vtcode\/worktrees\/ses_/,
+          /^a1 \(worker\) has 2 unmerged files: \.githooks\/pre-commit, a\.txt\. It stays in \.vtcode\/worktrees\/ses_/,
         ),
       },
     ])

@@ -2,9 +2,9 @@ import { lstat, mkdir, readdir, symlink, utimes, writeFile } from 'node:fs/promi
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { bootKernel, tempWorkspace, type Booted } from 'vtcode/test'
-import { homeOf } from '../../../build/core/system/index.js'
+import { resolveHome } from '../../../build/core/system/index.js'
 import { openWorkspace } from '../../../build/core/workspace/index.js'
-import { callsOf, type CallRecord } from '../../../build/plugins/lib/state/index.js'
+import { openCallLog, type CallRecord } from '../../../build/plugins/lib/state/index.js'
 import { rounds } from '../../support/exec.js'
 import { sealedIn } from '../../support/seal.js'
 
@@ -176,13 +176,13 @@ describe('record of calls', () => {
         await mkdir(folder, { recursive: true })
         await writeFile(join(folder, 'calls.jsonl'), sealedIn(place).call(`s${index}`, { slot: 'a' }))
       }
-      const workspace = openWorkspace(place.root, { home: homeOf({ home: place.home, env: {} }) })
+      const workspace = openWorkspace(place.root, { home: resolveHome({ home: place.home, env: {} }) })
       const taken = [
         vi.spyOn(workspace, 'stat'),
         vi.spyOn(workspace, 'openDirectory'),
         vi.spyOn(workspace, 'listNames'),
       ]
-      const calls = callsOf({
+      const calls = openCallLog({
         session: { id: 'main', state: (_: string, make: () => unknown) => make(), onClose: () => {} },
         workspace,
       } as never)

@@ -79,7 +79,7 @@ describe('spool', () => {
       expect(ok, said.slice(0, 500)).toBe(true)
       expect(Buffer.byteLength(text)).toBeLessThanOrEqual(8192)
       const [, left, all] =
-        /… (\d+) of (\d+) bytes left out; they could not be kept \(EFBIG\); ask for less at a time\n/.exec(text)!
+        /… (\d+) of (\d+) bytes left out; no spool file could be written \(EFBIG\); request less at once\n/.exec(text)!
       expect([Number(all) >= whole, Number(left) > Number(all) - 8192], text.slice(0, 200)).toEqual([true, true])
       expect(
         await readdir(join(made.root, '.vtcode/spool')).then(
@@ -124,7 +124,7 @@ describe('spool', () => {
       const result = await booted.call('demo', { action: 'say', text: 'x', times: 9000 })
       expect(Buffer.byteLength(textOf(result))).toBeLessThanOrEqual(8192)
       expect(textOf(result)).toContain(
-        'of 9000 bytes left out; they could not be kept (VT_PATH_OUTSIDE); ask for less at a time\n',
+        'of 9000 bytes left out; no spool file could be written (VT_PATH_OUTSIDE); request less at once\n',
       )
       expect([...(await readdir(elsewhere.root)), ...(await readdir(join(booted.root, 'src')))]).toEqual([])
       await unlink(join(booted.root, '.vtcode/spool'))

@@ -21,7 +21,7 @@ afterEach(() => void vi.useRealTimers())
 const boot = (how: Boot = {}): Promise<Booted> =>
   bootKernel({
     manifests: [plugins.root],
-    waits: { reading: 50 },
+    timeouts: { reading: 50 },
     ...how,
     config: { tools: { max_repeated_tool_calls: 2 }, ...how.config },
   })
@@ -49,7 +49,7 @@ describe('duplicate_calls policy', () => {
   })
 
   it('allows a program to repeat itself faster than a reader could follow', async () => {
-    await using booted = await boot({ waits: {} })
+    await using booted = await boot({ timeouts: {} })
     const results = await Promise.all(Array.from({ length: 50 }, () => booted.call('same', { text: 'x' })))
     expect(results.every((result) => codeOf(result) === 'ok')).toBe(true)
   })

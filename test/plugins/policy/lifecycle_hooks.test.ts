@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
   createKernel,
-  homeOf,
+  resolveHome,
   openTrust,
-  consentItems,
+  listConsentItems,
   type Approval,
   type Config,
   type JsonObject,
@@ -90,7 +90,7 @@ describe('PreToolUse hook', () => {
     ['decides nonsense', { command: decide('perhaps') }, 'deny', 'perhaps'],
     ['is ended by a signal', { command: 'kill -9 $$' }, 'deny', 'signal'],
     ['hangs', { command: 'sleep 30', timeout: 1 }, 'deny', 'within 1 s'],
-    ['does not exist', { command: 'no_such_program_here', args: [] }, 'deny', 'not found'],
+    ['does not exist', { command: 'no_such_program_here', args: [] }, 'deny', '`no_such_program_here` cannot be found'],
     ['is of a kind that is not served', { type: 'prompt', prompt: 'Is it wise?' }, 'deny', 'prompt'],
     ['has arguments that no shell reads', { command: 'test', args: ['$(exit 3)', '=', '$(exit 3)'] }, 'run'],
   ])('decides correctly for a hook that %s', async (_, entry, expected, reason) => {
@@ -398,9 +398,9 @@ describe('PermissionRequest hook', () => {
       '.vtcode/config.yaml': `hooks: { PermissionRequest: [{ hooks: [{ command: ${JSON.stringify(decides({ behavior: 'allow' }))} }] }] }`,
     })
     const env = { HOME: workspace.home, PATH: process.env.PATH }
-    const home = homeOf({ env })
+    const home = resolveHome({ env })
     const trust = openTrust({ home, workspace: workspace.root, env })
-    trust.add(await consentItems({ workspace: workspace.root, home, user: workspace.home, env, trust }))
+    trust.add(await listConsentItems({ workspace: workspace.root, home, user: workspace.home, env, trust }))
     const kernel = await createKernel({ workspace: workspace.root, home: workspace.home, env, mode: 'ask' })
     const result = await kernel.call('unified_file', { action: 'write', path: 'n', content: '' })
     expect([word(result), codes(result), await workspace.read('seen')]).toEqual([
@@ -539,9 +539,9 @@ describe('workspace hooks', () => {
       return word(result)
     }
     expect(await attempt()).toBe('run')
-    const home = homeOf({ env })
+    const home = resolveHome({ env })
     const trust = openTrust({ home, workspace: workspace.root, env })
-    const items = await consentItems({ workspace: workspace.root, home, user: workspace.home, env, trust })
+    const items = await listConsentItems({ workspace: workspace.root, home, user: workspace.home, env, trust })
     expect(items.map(({ id }) => id)).toEqual(['.vtcode/config.yaml#hooks'])
     trust.add(items)
     expect(await attempt()).toBe('deny')

@@ -392,7 +392,7 @@ describe('protected paths', () => {
       ok: false,
       error: {
         code: 'VT_POLICY_DENIED',
-        message: "re:'.git/config'.*",
+        message: "Cannot change '.git/config': it belongs to git or to vtcode.",
         hint: 're:Nothing was done.*',
         details: { not_applied: true, say: 're:Not applied\\..*' },
       },

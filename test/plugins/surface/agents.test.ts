@@ -47,8 +47,8 @@ describe('vtcode agents', () => {
         expect.stringMatching(/^VT_AGENT_DEFINITION error \.vtcode\/agents\/bad\.md: .*---/),
         expect.stringMatching(/^VT_AGENT_DEFINITION warning \.claude\/agents\/a\.md: The agent 'a' is not used: /),
         expect.stringMatching(/^VT_AGENT_DEFINITION warning \.vtcode\/agents\/b\.md: The agent 'b' is not used: /),
-        expect.stringMatching(/c\.md: The tool 'NoSuch' is not known here/),
-        expect.stringMatching(/b\.md: The agent 'b' came with the workspace and only reads; `vtcode trust` shows it/),
+        expect.stringMatching(/c\.md: The tool 'NoSuch' is unknown/),
+        expect.stringMatching(/b\.md: The agent 'b' belongs to the workspace and only reads; run `vtcode trust`/),
       ]),
     )
     const unknown = await vtcode(at, ['agents', 'show', 'explorar'])

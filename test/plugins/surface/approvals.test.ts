@@ -40,7 +40,7 @@ it('runs a call once after an approval from another process', async () => {
   expect((await vtcode(place, ['approvals'])).out).toMatch(new RegExp(`^${asked.token}  until \\S+  unified_exec  `))
   expect(await vtcode(place, ['approvals', 'approve', asked.token], { env: { VTCODE: '1' } })).toMatchObject({
     code: 1,
-    err: expect.stringContaining('An agent cannot answer'),
+    err: expect.stringContaining('A command of an agent cannot answer'),
   })
   expect(existsSync(join(place.root, 'log.txt'))).toBe(false)
   expect((await vtcode(place, ['approvals', 'approve', asked.token])).code).toBe(0)
@@ -78,7 +78,7 @@ it('reports a rejection to the model with its reason', async () => {
 it('reports an expired approval to the model as denied, and refuses unknown approval tokens', async () => {
   const place = await scene([step, { content: 'done' }, { content: 'nobody there' }], { timeout_secs: 1 })
   const late = await vtcode(place, ['exec', '--mode', 'ask', '--json', 'go'])
-  expect([late.code, late.out.includes('Nobody answered within 1 s.'), late.out.includes('The user says')]).toEqual([
+  expect([late.code, late.out.includes('No answer within 1 s.'), late.out.includes('The user says')]).toEqual([
     1,
     true,
     false,
@@ -93,7 +93,7 @@ it('reports an expired approval to the model as denied, and refuses unknown appr
   for (const name of ['x', '../../x', 'f'.repeat(32)])
     expect(await vtcode(place, ['approvals', 'approve', name])).toMatchObject({
       code: 1,
-      err: expect.stringContaining('Nothing is pending'),
+      err: expect.stringContaining('No pending approval'),
     })
   writeFileSync(join(place.root, '.vtcode/approvals', `${'a'.repeat(32)}.json`), '{"token":')
   expect(await waiting(place)).toEqual([])

@@ -76,8 +76,8 @@ describe('vtcode call', () => {
     [['--workspace'], '--workspace needs a value'],
     [['nonsense'], "Unknown verb 'nonsense'; known verbs: agents, approvals, ask, call"],
     [['exce'], "Unknown verb 'exce' (did you mean exec?); known verbs"],
-    [['call', 'apply_patch', '*** Begin Patch'], 'apply_patch has no actions; its fields are given by name: --input'],
-    [[], 'Say what to do'],
+    [['call', 'apply_patch', '*** Begin Patch'], 'apply_patch has no actions; give its fields by name: --input'],
+    [[], 'No verb given'],
   ])('ends with 2 and says why for %j', async (argv, reason) => {
     await using made = await workspace()
     expect(await vtcode(made, argv)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(reason) })
@@ -102,7 +102,7 @@ describe('vtcode call', () => {
     const { stderr } = await vtcode(made, ['call', 'unified_file', 'read', '--path', 'a.txt'])
     expect(stderr.match(/vtcode trust/g)).toHaveLength(1)
     expect(stderr).toMatch(
-      /^vtcode: warning: Left out until you agree: \d of what this workspace brings; `vtcode trust` shows it and asks\.$/m,
+      /^vtcode: warning: Items of this workspace that wait for your consent: \d\. `vtcode trust` shows them and asks\.$/m,
     )
   })
 

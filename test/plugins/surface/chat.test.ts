@@ -56,7 +56,7 @@ it('answers line by line in one session of vtcode chat that can be resumed', asy
   })
   expect([code, out]).toEqual([0, 'first\nsecond\n'])
   expect(err).toMatch(
-    /^ask\nvtcode: error: Unknown command \/nonsense; \/help shows what there is\. Nothing was sent to the model\.\n/,
+    /^ask\nvtcode: error: Unknown command \/nonsense; \/help lists all\. Nothing was sent to the model\.\n/,
   )
   expect(peer.bodies[1].messages.slice(1).map(({ content }: any) => content)).toEqual(['hello', 'first', 'and more'])
   expect((await vtcode(place, ['chat', '--resume', 'last'], { input: 'still there?\n' })).out).toBe('third\n')
@@ -83,7 +83,7 @@ it('stops the running turn at Ctrl-C and prompts again; a second one at an empty
   // Presses that follow each other at once are one.
   await sleep(300)
   terminal.write('\x03\x03')
-  await until('Ctrl-C once more ends the chat.')
+  await until('Press Ctrl-C again to end the chat.')
   await sleep(300)
   terminal.write('\x03')
   expect((await end()).code).toBe(0)
@@ -143,17 +143,17 @@ it('queues lines typed during an answer, one turn each; /steer goes first and Ct
   await expect.poll(() => peer.asked.length).toBe(1)
   for (const text of ['first', 'second']) {
     terminal.write(`${text}\r`)
-    await until(`waits for the end of the turn: ${text}`)
+    await until(`Queued for the end of the turn: ${text}`)
   }
   terminal.write('/nonsense\r')
   await until('Unknown command /nonsense')
   terminal.write('/steer no, this\r')
-  for (const text of ['next comes: no, this', '> no, this', 'steered', '> first', 'one', '> second', 'two', '> '])
+  for (const text of ['next message: no, this', '> no, this', 'steered', '> first', 'one', '> second', 'two', '> '])
     await until(text)
   terminal.write('more\r')
   await expect.poll(() => peer.asked.length).toBe(5)
   terminal.write('again\r')
-  await until('waits for the end of the turn: again')
+  await until('Queued for the end of the turn: again')
   terminal.write('half\x03')
   await until('cancelled')
   await until('again half')
@@ -272,7 +272,7 @@ it('streams words once each, gives typed text its own line, and keeps partial te
   // A line that is being typed is below whole lines.
   shown += await until('w012')
   terminal.write('en\r')
-  shown += await until('waits for the end of the turn: and then')
+  shown += await until('Queued for the end of the turn: and then')
   model.next()
   for (const text of ['w059', '> and then', 'w003']) shown += await until(text)
   for (let index = 0; index < 60; index++)

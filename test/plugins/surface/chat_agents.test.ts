@@ -38,7 +38,7 @@ describe('agents in a chat', () => {
     type('Explore.\r')
     await until(/^3 agents work, 1 waits for a place · \/agents shows all$/m)
     await until(/^ {2}a1 explorer: ONE Find out what the file says\.$/m)
-    await until('May unified_exec/run do this?')
+    await until(/Run `[^`]+`\?/)
     expect(text()).toContain('The agent verifier (a5, the check) asks.')
     await answer('y')
     await until('All is known.')
@@ -56,15 +56,15 @@ describe('agents in a chat', () => {
       /^a5 {2}verifier {2}completed +\? +the check: It holds\.\n {4}\.vtcode\/sessions\/ses_\S+\/messages\.jsonl$/m,
     )
     await until(/^a4 {2}explorer {2}failed \(VT_LLM_/m)
-    await until(/q leaves/)
+    await until(/q closes/)
     type('q')
-    await gone(/q leaves/)
+    await gone(/q closes/)
     type('/agents a9\r')
-    await until('There is no agent a9; known: a1, a2, a3, a4, a5.')
+    await until("Unknown agent 'a9'. Known: a1, a2, a3, a4, a5.")
     type('/agents a1\r')
-    await until(/ONE Find out what the file says\.\n[^]*q leaves/)
+    await until(/ONE Find out what the file says\.\n[^]*q closes/)
     type('q')
-    await gone(/q leaves/)
+    await gone(/q closes/)
     type('\u0004')
     expect(await end()).toBe(0)
     expect(faultsOf(raw())).toEqual([])
@@ -79,7 +79,7 @@ describe('agents in a chat', () => {
     const chat = await vtcode(lines, ['chat'], { input: 'Explore.\n/agents\n/loop list\n' })
     expect(chat).toMatchObject({ code: 0, out: 'All is known.\n' })
     expect(chat.err).toMatch(
-      /◇ explorer begins: ONE Find out what the file says\.\n[^]*◆ explorer is done: One is done\.\n[^]*^a1 {2}explorer {2}completed +\? +One is done\.\n {4}\.vtcode\/sessions\/\S+\nNothing begins by itself\.\n$/m,
+      /◇ explorer begins: ONE Find out what the file says\.\n[^]*◆ explorer is done: One is done\.\n[^]*^a1 {2}explorer {2}completed +\? +One is done\.\n {4}\.vtcode\/sessions\/\S+\nNo tasks are scheduled in this chat\.\n$/m,
     )
     const log = hold(await home(await speakers(script)))
     const exec = await vtcode(log, ['exec', 'Explore.'])

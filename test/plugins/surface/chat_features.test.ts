@@ -74,9 +74,9 @@ describe('features of the chat screen', () => {
     }
     type('\u001b[O')
     type('go\r')
-    await until('May unified_exec/run do this?')
+    await until(/Run `[^`]+`\?/)
     await until(/│ \$ touch b\.txt/)
-    expect(raw()).toMatch(/\u001b\]9;unified_exec\/run waits for an approval\u0007\u0007/)
+    expect(raw()).toMatch(/\u001b\]9;unified_exec\/run waits for approval\u0007\u0007/)
     await answer('y')
     await until(/^touched\.$/m)
     type('\u0004')
@@ -94,7 +94,7 @@ describe('features of the chat screen', () => {
     type('/dep')
     await until('/deploy [where]')
     type('loy prod\r')
-    await until(/deployed\.|May unified_exec/)
+    await until(/deployed\.|\? Run `/)
     await until(/^deployed\.$/m)
     type('/notes__rev')
     await until(/\/\S*review <file>/)
@@ -103,11 +103,11 @@ describe('features of the chat screen', () => {
     type('a.txt\r')
     await until(/^reviewed\.$/m)
     type('/diff\r')
-    await until(/q leaves/)
+    await until(/q closes/)
     await until(/^\+three$/m)
     expect([colored(raw(), 31).includes('-two'), colored(raw(), 32).includes('+three')]).toEqual([true, true])
     type('q')
-    await gone(/q leaves/)
+    await gone(/q closes/)
     type('!rm a.txt\r')
     await until(/error: .*Bash\(rm \*\)|denied/i)
     expect(await place.read('a.txt')).toBe('one\nthree\n')
@@ -148,16 +148,16 @@ describe('features of the chat screen', () => {
       /^ {2}Which color\? Blue$[^]*^✓ task_tracker .*\n +1 \[ \] first step\n +2 \[ \] second step$/m,
     )
     for (const [command, wanted] of [
-      ['/help', /\/agents \[id\] +Shows[^]*\/clear +Begins/],
+      ['/help', /\/agents \[id\] +Show[^]*\/clear +Start/],
       ['/agents', /explorer +builtin/],
-      ['/schedule', /There are no schedules/],
+      ['/schedule', /No schedules\./],
       ['/trace', /✓ request_user_input/],
     ] as const) {
       type(`${command}\r`)
-      await until(/q leaves/)
+      await until(/q closes/)
       await until(wanted)
       type('q')
-      await gone(/q leaves/)
+      await gone(/q closes/)
     }
     type('more\r')
     await until(/VT_LLM_REQUEST: The model server answered 400/)
@@ -184,18 +184,18 @@ describe('features of the chat screen', () => {
     type('/review\r')
     await until(/high: a\.txt:2: Counts wrongly\n +Three is not two\./)
     type('q')
-    await gone(/q leaves/)
+    await gone(/q closes/)
     expect(JSON.stringify(peer.bodies[0].messages)).toContain('+three')
     type('/review --commit\r')
     await until(/option '--commit <sha>' argument missing/)
     type('q')
-    await gone(/q leaves/)
+    await gone(/q closes/)
     type('/inspect\r')
-    await until(/^http:\/\/127\.0\.0\.1:\d+\/#[\w-]+\n[^]*it ends with the chat\./m)
+    await until(/^http:\/\/127\.0\.0\.1:\d+\/#[\w-]+\n[^]*ends\s+with\s+the\s+chat\./m)
     const address = /^http:\/\/127\.0\.0\.1:\d+\//m.exec(text())![0]
     expect((await fetch(address)).status).toBe(200)
     type('/inspect\r')
-    await until('its address stands above')
+    await until('its address is above')
     type('\u0004')
     expect(await end()).toBe(0)
     await expect(fetch(address)).rejects.toThrow()
@@ -244,7 +244,7 @@ describe('features of the chat screen', () => {
     await expect.poll(() => again.chunks.length, { interval: 2 }).toBeGreaterThan(0)
     again.type('sent early\r')
     await again.until('second answer')
-    expect(again.raw().indexOf('vtcode starts')).toBeGreaterThan(0)
+    expect(again.raw().indexOf('vtcode is starting')).toBeGreaterThan(0)
     expect(again.text()).toMatch(/> first message\n\nfirst answer\n[^]*> sent early\n/)
     again.type('\u0004')
     expect(await again.end()).toBe(0)

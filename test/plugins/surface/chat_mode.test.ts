@@ -46,7 +46,7 @@ describe('/mode', () => {
     const at = await scene([], { policy: { max_mode: 'ask' } })
     const { err } = await chat(at, ['/mode yolo', '/mode auto', '/mode'])
     expect(err).toMatch(
-      /VT_CONFIG_INVALID: Unknown mode 'yolo'[\s\S]*plan, ask, auto, full-auto[\s\S]*\nask\n.*auto is more than the settings permit.*\nask\n$/,
+      /VT_CONFIG_INVALID: Unknown mode 'yolo'[\s\S]*plan, ask, auto, full-auto[\s\S]*\nask\n.*The settings do not permit mode auto.*\nask\n$/,
     )
   })
 })

@@ -152,7 +152,7 @@ describe('the chat screen with hostile input', () => {
     type('\u0003')
     await until(/^> \/ for commands/m)
     type('run\r')
-    await until(/May unified_exec|seen\./)
+    await until(/\? Run `|seen\./)
     if (!text().includes('seen.')) {
       await answer('y')
     }

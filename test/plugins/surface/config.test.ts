@@ -28,9 +28,9 @@ describe('vtcode config', () => {
     expect(stdout).toMatch(/^agent\.harness\.max_budget_usd = 2 .*\n.*not 9  workspace .*may only tighten/m)
     expect(stdout).toMatch(/^automation\.full_auto\.enabled = false .*\n.*not true  workspace .*may only tighten/m)
     expect(stdout).toMatch(
-      /^ +not \[\{"name":"evil".*'custom_providers' of the workspace counts once you agree to it and was ignored/m,
+      /^ +not \[\{"name":"evil".*'custom_providers' of the workspace needs your consent; it was ignored/m,
     )
-    expect(stdout).toMatch(/^ +not "evil\/m" .*'agent\.model' of the workspace counts once you agree to it/m)
+    expect(stdout).toMatch(/^ +not "evil\/m" .*'agent\.model' of the workspace needs your consent/m)
   })
 
   it('prints one value as JSON, and fails on an unknown key', async () => {

@@ -31,11 +31,11 @@ const asked = () => bare.registry.seen.map(({ path }) => path)
 const program = () => join(place.home, '.vtcode/bin/ast-grep')
 
 it('pins the packages of the lockfile', () => {
-  const pins = readFileSync(join(root, 'plugins/lib/syntax/ast_grep_pins.ts'), 'utf8')
+  const pins = readFileSync(join(root, 'plugins/lib/syntax/ast_grep_pins.ts'), 'utf8').replace(/\s+/g, ' ')
   const packages = Object.entries<any>(lock).filter(([path]) => path.startsWith('node_modules/@ast-grep/cli-'))
   expect(packages.length).toBeGreaterThan(5)
   for (const [path, { integrity, version }] of packages) {
-    expect(pins).toContain(`{ name: '${path.slice('node_modules/'.length)}', integrity: '${integrity}' }`)
+    expect(pins).toContain(`{ name: '${path.slice('node_modules/'.length)}', integrity: '${integrity}'`)
     expect(pins).toContain(`version: '${version}'`)
   }
 })
@@ -65,7 +65,7 @@ describe('vtcode dependencies', () => {
     })
     expect(await vtcode(['dependencies', 'install', 'left-pad'])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/possible: ast-grep/),
+      stderr: expect.stringMatching(/available: ast-grep/),
     })
     expect(existsSync(program())).toBe(false)
   })
@@ -116,7 +116,7 @@ describe('automatic installation of ast-grep', () => {
         ok: false,
         error: {
           code: 'VT_SEARCH_ENGINE_MISSING',
-          message: expect.stringMatching(/web\.(deny_hosts|enabled)|settings switch the web off/),
+          message: expect.stringMatching(/web\.(deny_hosts|enabled)|settings disable web access/),
         },
       })
     }
@@ -141,7 +141,7 @@ describe('automatic installation of ast-grep', () => {
     expect(await search()).toMatchObject({ ok: false, error: { message: expect.stringContaining('503') } })
     expect(await search()).toMatchObject({
       ok: false,
-      error: { message: expect.stringContaining('tried again after 24 h') },
+      error: { message: expect.stringContaining('the next attempt is possible 24 h later') },
     })
     expect(asked()).toHaveLength(1)
     bare.answer = { status: 200, body: bare.real }

@@ -87,7 +87,7 @@ describe('vtcode doctor', () => {
     try {
       expect({ ...JSON.parse(run.stdout), pid }).toMatchObject({ ok: true, pid: expect.any(Number) })
       expect((await vtcode(made, ['doctor'])).stdout).toContain(
-        `process ${pid} outlived its command and its program: ${sleep}\n`,
+        `process ${pid} outlived its command and program: ${sleep}\n`,
       )
     } finally {
       if (pid !== undefined) process.kill(pid, 'SIGKILL')
@@ -234,12 +234,12 @@ describe.skipIf(none)(`vtcode doctor --sandbox${none ? ' (SKIPPED: needs bwrap)'
       'making user namespaces',
       'the network',
       'reading the state of the machine',
-      'reading what settings deny',
-      "writing git's settings",
+      'reading paths that settings deny',
+      'writing git settings',
       'writing settings of this program',
       'reading the login of Codex',
       'reading the login of Codex where the home is the workspace',
-      'writing what starts with the shell',
+      'writing shell start files',
     ]) {
       expect(open).toContain(name)
     }
@@ -252,7 +252,9 @@ describe.skipIf(none)(`vtcode doctor --sandbox${none ? ' (SKIPPED: needs bwrap)'
       ok: false,
       error: {
         code: 'VT_EXEC_SANDBOX',
-        message: expect.stringContaining('does not hold here: open is writing outside the workspace'),
+        message: expect.stringContaining(
+          'the tests of bubblewrap failed: it does not prevent writing outside the workspace',
+        ),
       },
     })
   })

@@ -263,7 +263,7 @@ describe('revision of rejected work', () => {
       count('replan'),
       harness.filter((event) => event === 'revision_started').length,
     ]).toEqual([1, 'failed', 'VT_TASK_NOT_ACCEPTED', 3, 2, 2])
-    expect(end.result).toContain('What is left stands in .vtcode/tasks/current_blocked.md.')
+    expect(end.result).toContain('The remaining work is in .vtcode/tasks/current_blocked.md.')
     expect(file('current_blocked.md')).toMatch(
       /outcome: failed\n[^]*## Blocker Summary\n\nThe work was not accepted after 2 revisions: It does not greet well\./,
     )

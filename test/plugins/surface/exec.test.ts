@@ -130,7 +130,7 @@ describe('vtcode exec', () => {
     )
     expect(await exec(place, '--quiet', 'go')).toMatchObject({
       code: 1,
-      out: 'What is left stands in .vtcode/tasks/current_blocked.md.\n',
+      out: 'The remaining work is in .vtcode/tasks/current_blocked.md.\n',
       err: expect.stringContaining('vtcode: error: loop_detected: '),
     })
   })
@@ -156,7 +156,7 @@ describe('vtcode exec', () => {
     expect(await exec(place, 'go')).toMatchObject({
       code: 3,
       out: '',
-      err: expect.stringMatching(/\.vtcode is not a folder\.\n +Move it away: .*sessions/),
+      err: expect.stringMatching(/\.vtcode is not a folder\.\n +Move it: .*sessions/),
     })
   })
 
@@ -167,7 +167,7 @@ describe('vtcode exec', () => {
     expect(await exec(place, 'go')).toMatchObject({
       code: 0,
       out: 'done\n',
-      err: expect.stringContaining("'.vtcode/sessions' has no valid seal of this user"),
+      err: expect.stringContaining("'.vtcode/sessions' has no valid seal"),
     })
   })
 
@@ -337,7 +337,7 @@ describe('vtcode exec', () => {
       ['ok', 'ok', away, away],
       expect.stringContaining('The policy names unified_fil, a tool that does not exist; nearest: unified_file.'),
     ])
-    expect(JSON.stringify(peer.bodies.at(-1))).toContain("Left to it: all but 'unified_fil', 'exec'.")
+    expect(JSON.stringify(peer.bodies.at(-1))).toContain("Its rights: all but 'unified_fil', 'exec'.")
     // Plan mode stays plan mode.
     expect(await outcomes('--mode', 'plan', '--allowed-tools', 'unified_file')).toEqual([[away, away, away, away], ''])
     for (const wrong of [
@@ -412,13 +412,13 @@ describe('vtcode exec', () => {
     expect(texts).toHaveLength(7)
     expect(texts[4]).toContain('["VT_POLICY_DENIED","ok"]')
     expect(texts[5]).toContain(
-      "VT_POLICY_DENIED: This call may not use unified_search/tools. Left to it: 'unified_file', 'unified_exec/code'.",
+      "VT_POLICY_DENIED: This call may not use unified_search/tools. Its rights: 'unified_file', 'unified_exec/code'.",
     )
     expect(
       texts
         .map((text: string) =>
           text
-            .replace(/This call may not use [^.]*\. Left to it: [^.]*\./, '')
+            .replace(/This call may not use [^.]*\. Its rights: [^.]*\./, '')
             .replace(/no tool "[^"]*"|no action '[^']*'/, ''),
         )
         .join('\n'),

@@ -72,7 +72,7 @@ describe('continuation of a run', () => {
       ],
     })
     expect(said).toEqual([
-      'Open:\n2 [ ] write\n3 [ ] test\nGo on with the next. When one cannot be done, mark it blocked and say why.',
+      'Open:\n2 [ ] write\n3 [ ] test\nContinue with the next. When one cannot be done, mark it blocked and say why.',
     ])
     expect([code, end.outcome_code, end.num_turns, harness]).toEqual([0, 'success', 2, ['continuation_started']])
   })
@@ -88,7 +88,7 @@ describe('continuation of a run', () => {
       script: [create('a'), done, done, done, done, { content: 'I see.' }, done, done, done],
     })
     expect([code, end.outcome_code, said.length]).toEqual([1, 'stopped_no_action', 3])
-    expect(end.result).toBe('Done.\n\nWhat is left stands in .vtcode/tasks/current_blocked.md.')
+    expect(end.result).toBe('Done.\n\nThe remaining work is in .vtcode/tasks/current_blocked.md.')
     const text = readFileSync(join(at.root, '.vtcode/tasks/current_blocked.md'), 'utf8')
     expect(text).toMatch(
       /^---\nsession_id: ses_\w+\noutcome: stopped_no_action\ncreated_at: .*\nworkspace: .*\nresume_command: vtcode resume ses_\w+ "<what to do>"\n---\n/,
@@ -162,7 +162,7 @@ describe('context reset', () => {
       '## Task Tracker',
       'Task tracker: the task (0 of 2 completed)',
       '1 [ ] a',
-      'Go on with the next',
+      'Continue with the next',
     ])
       expect(sent).toContain(there)
     expect(end.outcome_code).toBe('handed_off')

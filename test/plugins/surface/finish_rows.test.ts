@@ -197,7 +197,7 @@ describe('the handoff of a limited run', () => {
     )
     const { code, end, told } = await run(at, ['exec', '--json', ...(scene.flags ?? []), 'go'])
     expect([code, end.outcome_code, told.filter((event) => event === handed)]).toEqual([1, outcome, [handed]])
-    expect(end.result).toContain(`What is left stands in ${blocked}.`)
+    expect(end.result).toContain(`The remaining work is in ${blocked}.`)
     expect(readFileSync(join(at.root, blocked), 'utf8')).toMatch(
       new RegExp(
         `^---\\nsession_id: ses_\\w+\\noutcome: ${outcome}\\n[^]*## Current Tracker Snapshot\\n\\nthe task\\n1 \\[ \\] a\\n`,
@@ -279,7 +279,7 @@ describe('a verification command', () => {
       0,
       [{ path: 'made.txt', sha256: '2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806' }],
     ])
-    expect(err).toContain('Different since the commands ran: made.txt: changed')
+    expect(err).toContain('Changed since the commands ran: made.txt: changed')
     writeFileSync(join(at.root, 'made.txt'), 'one\n')
     expect((await vtcode(at, ['sessions', 'show', end.session_id, '--certificate'])).err).toBe('')
   })
@@ -306,7 +306,7 @@ describe('a goal in a chat', () => {
       input: '/goal make it\n/goal\n/goal make it well\n/goal\n/goal clear\n/goal\n',
     })
     expect(err).toContain('Goal: make it\n4 turns\nnothing was verified yet\n')
-    expect(err).toContain('This takes the place of the goal: make it\n')
+    expect(err).toContain('Replaced the goal: make it\n')
     expect(err).toMatch(
       /Goal: make it well\n4 turns(, 0\.0000 USD)?\nlast verification: failed\nfalse ended with exit code 1\n/,
     )

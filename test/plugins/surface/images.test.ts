@@ -92,7 +92,7 @@ describe('--image', () => {
       'big.png': 'it has 104857600 bytes',
       'text.png': 'its first bytes',
       'bomb.png': '50000 × 50000',
-      'a.png,': 'a file is missing',
+      'a.png,': 'the name of a file is empty',
     }
     for (const [file, why] of Object.entries(bad)) {
       const ran = await vtcode(at, ['exec', '--image', file, 'what is it'])

@@ -52,7 +52,7 @@ it('gives an answer after `vtcode init --yes` and `vtcode exec` from an empty ho
   await person.until('ollama/tiny answers after')
   await person.until('+   model: ollama/tiny')
   await person.until('- Test: `npm test`')
-  await person.until('Written. `vtcode init --undo` takes it back.')
+  await person.until('Written. `vtcode init --undo` undoes it.')
   expect(await person.end()).toMatchObject({
     code: 0,
     rest: expect.stringContaining('Next: vtcode exec "what does this project do"'),
@@ -65,7 +65,7 @@ it('gives an answer after `vtcode init --yes` and `vtcode exec` from an empty ho
   // A second time there is nothing left to write.
   expect(await vtcode(at, ['init', '--yes'], { env })).toMatchObject({
     code: 0,
-    out: expect.stringContaining('There is nothing to write'),
+    out: expect.stringContaining('Nothing to write'),
   })
 })
 
@@ -73,7 +73,7 @@ describe('vtcode init at a terminal', () => {
   const questions = [
     ['Which model?', '\r'],
     ['Which mode?', '\u001b[B\r'],
-    ['Let these run unasked', '\r'],
+    ['Allow these without approval', '\r'],
     ['Write AGENTS.md?', '\r'],
     ['Write vtcode.config.yaml?', '\r'],
     ['Write this?', '\r'],
@@ -125,11 +125,11 @@ describe('vtcode init at a terminal', () => {
     const person = await typing(at, ['init', '--no-agents', '--no-project-settings', '--no-rules'], { env })
     await person.until('Which model?')
     person.terminal.write('\r')
-    await person.until('It does not answer.')
+    await person.until('The model does not answer.')
     person.terminal.write('\r')
     await person.until('Which model?')
     person.terminal.write('\u001b[B\r')
-    await person.until('It does not answer.')
+    await person.until('The model does not answer.')
     person.terminal.write('\u001b[B\r')
     await person.until('Which mode?')
     person.terminal.write('\r')
@@ -296,7 +296,7 @@ describe('vtcode init with an obstacle', () => {
     [
       'a folder in the place of AGENTS.md',
       async (at) => (mkdirSync(join(at.root, 'AGENTS.md')), { words: ['--agents'] }),
-      /AGENTS\.md is there already/,
+      /AGENTS\.md exists already/,
       0,
     ],
   ]
@@ -361,7 +361,7 @@ describe('the provider of vtcode init', () => {
     await vtcode(at, ['init', '--undo', '--yes'], { env })
     expect(await vtcode(at, ['init', '--yes', '--model', 'team/m'], { env })).toMatchObject({
       code: 3,
-      err: expect.stringContaining('team is a provider of this repository'),
+      err: expect.stringContaining("Provider 'team' belongs to this repository"),
     })
     expect(written(at)).toEqual([])
   })

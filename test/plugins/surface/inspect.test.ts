@@ -104,13 +104,13 @@ describe('the server of vtcode inspect', () => {
         layer: 'builtin',
         state: 'active',
         place: 1,
-        why: 'asked first: the primary of the slot; it comes with vtcode',
+        why: 'called first: the primary of the slot; built in',
       }),
       expect.objectContaining({
         id: 'builtin:grep_javascript',
         stage: 'fallback',
         place: 2,
-        why: expect.stringContaining('asked when those before it decline: a fallback stands behind'),
+        why: expect.stringContaining('called when earlier handlers decline: a fallback comes after'),
       }),
       expect.objectContaining({
         stage: 'override',
@@ -160,8 +160,8 @@ describe('the server of vtcode inspect', () => {
     ).toMatchObject({ verdict: 'refused', mode: 'auto', reason: expect.stringContaining('outside') })
     expect(existsSync(join(place.root, 'made.txt'))).toBe(false)
     for (const [body, status, says] of [
-      ['{', 400, 'no JSON'],
-      ['null', 400, 'Say which tool'],
+      ['{', 400, 'Invalid JSON'],
+      ['null', 400, 'Name the tool'],
       [{ tool: 'x', mode: 'root' }, 400, 'plan, ask, auto, full-auto'],
       [`"${'x'.repeat(1024 * 1024)}"`, 413, 'larger than'],
     ] as const) {
@@ -290,7 +290,7 @@ describe.skipIf(lacks('chromium'))('the page of vtcode inspect in Chromium', () 
 it('rejects a port, session or flag that vtcode inspect cannot use, with the reason', async () => {
   const port = new URL(origin()).port
   for (const [args, code, text] of [
-    [['--port', port], 1, `VT_INSPECT_PORT: 127.0.0.1:${port} cannot be listened on`],
+    [['--port', port], 1, `VT_INSPECT_PORT: Cannot listen on 127.0.0.1:${port}`],
     [['--port', '70000'], 2, 'a port is a number from 0 to 65535'],
     [['ses_none'], 1, "VT_SESSION_NOT_FOUND: Session not found: 'ses_none'"],
     [['../x'], 1, 'VT_SESSION_NOT_FOUND'],

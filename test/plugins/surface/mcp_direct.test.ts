@@ -244,7 +244,10 @@ export default ({ input: { act } }, context) => {
     { id: 5, error: { code: -32602, message: expect.stringContaining('_meta.progressToken') } },
     {
       id: null,
-      error: { code: -32600, message: 'Invalid request: the id 6 is that of a request that is not answered yet.' },
+      error: {
+        code: -32600,
+        message: 'Invalid request: the id 6 belongs to a request without an answer; use another id.',
+      },
     },
     { id: 7, error: { code: -32601 } },
   ])

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { sealOf } from '../../../build/core/system/index.js'
+import { openSeal } from '../../../build/core/system/index.js'
 import { vtcode } from '../../support/program.js'
 
 type Line = {
@@ -48,7 +48,7 @@ function plant(
   const text = readFileSync(file, 'utf8')
   const changed = text.replaceAll('unified_file', 'planted_tool')
   const { seal, ...value } = JSON.parse(changed) as { seal: string }
-  writeFileSync(file, sealed ? sealOf(join(made.home, '.vtcode'), root).write('mcp beginning', file, value) : changed)
+  writeFileSync(file, sealed ? openSeal(join(made.home, '.vtcode'), root).write('mcp beginning', file, value) : changed)
 }
 
 describe('the cached start of an MCP session', () => {

@@ -90,7 +90,7 @@ describe('the workflow of a plugin author', () => {
     )
     expect(await vtcode(made, ['plugins', 'types', 'my-ts', '--check'])).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('is not fresh'),
+      stderr: expect.stringContaining('is out of date'),
     })
     expect((await vtcode(made, ['plugins', 'types', 'my-ts'])).code).toBe(0)
     expect(compile()).toMatch(/my_ts\.ts.*not assignable/)
@@ -130,7 +130,7 @@ describe('the workflow of a plugin author', () => {
     })
     expect(await vtcode(made, ['plugins', 'test', 'q'])).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('There is no test'),
+      stderr: expect.stringContaining('No test found'),
     })
     expect((await vtcode(made, ['plugins', 'test', 'none'])).stderr).toContain('does not exist')
   })

@@ -47,7 +47,7 @@ it.each<Row>([
     },
     'bad',
     1,
-    /called 'same': vtcode\/one\.yaml and vtcode\/two\.yaml/,
+    /have the name 'same': vtcode\/one\.yaml and vtcode\/two\.yaml/,
   ],
   [
     'with a Windows path to its module',
@@ -57,7 +57,7 @@ it.each<Row>([
     },
     'bad',
     1,
-    /folders of a path are separated by \//,
+    /separate folders with \//,
   ],
   [
     'whose program has no executable bit',
@@ -67,7 +67,7 @@ it.each<Row>([
     },
     'bad',
     0,
-    /starts \["\.\/tool\.sh"\], which is no executable file/,
+    /starts \["\.\/tool\.sh"\], which is not executable/,
   ],
   [
     'of two formats',
@@ -106,7 +106,7 @@ it.each<Row>([
     },
     'bad',
     0,
-    /It calls itself '..\/..\/evil', which can be no plugin's name\. Here it is bad\.\n/,
+    /The plugin calls itself '..\/..\/evil', which is no valid plugin name\. Its name here is bad\.\n/,
   ],
   [
     'whose name is one of ours',
@@ -116,7 +116,7 @@ it.each<Row>([
     },
     'bad',
     1,
-    /'builtin' can be no plugin's name/,
+    /'builtin' is no valid plugin name/,
   ],
   [
     'with scripts for npm',
@@ -192,7 +192,7 @@ it('refuses an archive with a wrong hash, and installs it with the right one', a
       '--sha256',
       hash.replace(/^./, (one) => (one === '0' ? '1' : '0')),
     ]),
-  ).toMatchObject({ code: 1, stderr: expect.stringContaining('not the expected one') })
+  ).toMatchObject({ code: 1, stderr: expect.stringContaining('the archive has the hash') })
   expect(readdirSync(join(made.home, '.vtcode/plugins'))).toEqual([])
   expect(await vtcode(made, ['plugins', 'add', 'bad.tgz', '--yes', '--sha256', hash])).toMatchObject({ code: 0 })
 })

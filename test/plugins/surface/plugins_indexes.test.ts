@@ -84,8 +84,8 @@ it('searches a Claude marketplace by words, shows an offer before installation, 
       { unavailable: expect.stringContaining('no known kind') },
     ],
     problems: [
-      { problem: expect.stringContaining('plugins[5] has no name') },
-      { problem: expect.stringContaining("'greeter' once more") },
+      { problem: expect.stringContaining('plugins[5] has no valid plugin name') },
+      { problem: expect.stringContaining("repeats the name 'greeter'") },
       { problem: expect.stringContaining('plugins[7]') },
     ],
   })
@@ -98,7 +98,7 @@ it('searches a Claude marketplace by words, shows an offer before installation, 
   expect([info.code, info.stdout]).toEqual([
     0,
     expect.stringMatching(
-      /greeter:greeter_hello[^]*runs the code in \.\/hello\.js[^]*index {3}file:[^]*It is not installed; `vtcode plugins add greeter` does that/,
+      /greeter:greeter_hello[^]*runs the code in \.\/hello\.js[^]*index {3}file:[^]*Not installed\. Install it with `vtcode plugins add greeter`/,
     ),
   ])
   const added = await plugins(made, [`file://${folder}`], 'add', 'greeter', '--yes')
@@ -113,7 +113,7 @@ it('searches a Claude marketplace by words, shows an offer before installation, 
     /out of .* cannot be added: its source .* leads out of the index\. Nothing was changed/,
   )
   expect((await plugins(made, [folder], 'add', 'nowhere', '--yes')).stderr).toMatch(
-    /no index offers 'nowhere', and not all of them could be read whole: .*Nothing was changed/,
+    /no index offers 'nowhere', and some indexes could not be read: .*Nothing was changed/,
   )
 })
 
@@ -170,9 +170,9 @@ it('checks an index of the web against hashes of archive, commit and files, and 
   const why = {
     acme: undefined,
     bare: /no hash for it/,
-    beside: /only the index is on the web/,
+    beside: /cannot be fetched from the web/,
     local: /a file of this machine/,
-    odd: /its hash 'md5-x' is not one that is known/,
+    odd: /its hash 'md5-x' is unknown/,
     other: undefined,
   }
   expect(told.plugins.map(({ name, unavailable }) => [name, unavailable])).toEqual(
@@ -182,9 +182,9 @@ it('checks an index of the web against hashes of archive, commit and files, and 
     ]),
   )
   for (const [name, reason] of [
-    ['acme', /not the expected one: its hash is sha256-.* instead of sha256-A+=/],
+    ['acme', /the archive has the hash sha256-.* instead of sha256-A+=/],
     ['bare', /cannot be added: .*no hash for it/],
-    ['other', /calls it other, and the package itself claimed; --name says which/],
+    ['other', /calls it other, but the package calls itself claimed; choose the name/],
   ] as const) {
     const ran = await add(name)
     expect([ran.code, ran.stderr], name).toEqual([1, expect.stringMatching(reason)])
@@ -212,7 +212,7 @@ it('checks an index of the web against hashes of archive, commit and files, and 
       .code,
   ).toBe(1)
   expect((await here({ name: 'repo', source, integrity: tree })).stderr).toMatch(
-    /repo is not what .*plugins\.json says: its hash is tree1:sha256-.* instead of tree1:sha256-/,
+    /repo does not match .*plugins\.json: its hash is tree1:sha256-.* instead of tree1:sha256-/,
   )
   expect((await here({ name: 'repo', source, integrity: wrong })).stderr).toMatch(/is no archive/)
   expect(installed(made)).toEqual([])
@@ -313,13 +313,13 @@ it('searches an npm registry, shows attestations before consent, and refuses one
   expect([info.code, info.stdout]).toEqual([
     0,
     expect.stringMatching(
-      /tools_hello[^]*index {3}@acme\nsource {2}npm @acme\/tools@1\.2\.3 1\.2\.3 sha512-[^]*built {3}from https:\/\/github\.com\/acme\/tools at c0ffee by https:\/\/github\.com\/actions\/runner, says the attestation/,
+      /tools_hello[^]*index {3}@acme\nsource {2}npm @acme\/tools@1\.2\.3 1\.2\.3 sha512-[^]*built {3}from https:\/\/github\.com\/acme\/tools at c0ffee by https:\/\/github\.com\/actions\/runner, by the attestation/,
     ),
   ])
   attested = '00'
   expect(await plugins(made, [], 'add', 'npm:@acme/tools', '--yes')).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/attestation of its registry is one of another archive/),
+    stderr: expect.stringMatching(/attestation of its registry is for another archive/),
   })
   expect(installed(made)).toEqual([])
   attested = digest('hex')
@@ -368,11 +368,11 @@ it('names an unreadable index, searches the others, separates equal names, and t
       /no list of plugins/,
       /does not exist/,
       /an index is an https/,
-      /over https only/,
+      /on the web needs https/,
     ].map((text) => ({ problem: expect.stringMatching(text) })),
   })
   expect((await plugins(made, [path('one'), path('two')], 'add', 'acme', '--yes')).stderr).toMatch(
-    /'acme' is offered by .*one and by .*two: add the one that you mean by its source/,
+    /'acme' is offered by .*one and by .*two: add one by its source/,
   )
   expect(await plugins(made, [], 'search')).toMatchObject({
     code: 1,

@@ -78,7 +78,7 @@ describe('vtcode plugins add', () => {
     expect([second.code, second.stderr]).toEqual([
       0,
       expect.stringMatching(
-        /^source  archive \S+ sha256-\S+\nVersion 1\.10\.0 takes the place of 1\.9\.0, from \S+1\.10\.0\.tgz instead of \S+1\.9\.0\.tgz\.\n[^]*~ hello\.js/,
+        /^source  archive \S+ sha256-\S+\nVersion 1\.10\.0 replaces 1\.9\.0, from \S+1\.10\.0\.tgz instead of \S+1\.9\.0\.tgz\.\n[^]*~ hello\.js/,
       ),
     ])
     expect([await inlineAnswer(made), Object.keys(lock(made)), lock(made)['acme-tools-x'].version]).toEqual([
@@ -115,7 +115,7 @@ describe('vtcode plugins add', () => {
       files: { 'vtcode.yaml': expect.any(String) },
     })
     expect((await plugins(made, 'add', 'src/acme', '--yes')).stderr).toMatch(
-      /acme is installed already, as it is there/,
+      /this version of acme is installed already/,
     )
   })
 
@@ -152,10 +152,10 @@ describe('vtcode plugins add', () => {
     })
     const refused = async (...words: string[]) => (await plugins(made, 'add', ...words, '--yes')).stderr
     expect(await refused('src/broken')).toMatch(/vtcode\.yaml.*nonsense/)
-    expect(await refused('src/empty')).toMatch(/holds no manifest/)
-    expect(await refused('src/nothing')).toMatch(/neither a folder/)
-    expect(await refused('src/acme', '--name', 'builtin')).toMatch(/can be no plugin's name/)
-    expect(await refused('src/acme', '--name', '../up')).toMatch(/can be no plugin's name/)
+    expect(await refused('src/empty')).toMatch(/contains no manifest/)
+    expect(await refused('src/nothing')).toMatch(/does not exist and is no git/)
+    expect(await refused('src/acme', '--name', 'builtin')).toMatch(/is no valid plugin name/)
+    expect(await refused('src/acme', '--name', '../up')).toMatch(/is no valid plugin name/)
     execFileSync('mkfifo', [join(made.root, 'src/acme/pipe')])
     expect(await refused('src/acme')).toMatch(/neither a file nor a link/)
     expect((await vtcode(made, ['plugins', 'add', 'src/acme', '--yes'], { env: { VTCODE: '1' } })).stderr).toMatch(
@@ -186,7 +186,7 @@ describe('vtcode plugins add', () => {
     ]) {
       put(join(made.root, '.vtcode/plugins.lock.json'), JSON.stringify({ version: 1, plugins: { [name]: entry } }))
       for (const words of [['update'], ['add', 'src/acme']])
-        expect((await plugins(made, ...words, '--here', '--yes')).stderr, name).toMatch(/is no name of a folder/)
+        expect((await plugins(made, ...words, '--here', '--yes')).stderr, name).toMatch(/is not the name of a folder/)
     }
     for (const source of [
       { type: 'path', path: {} },
@@ -300,7 +300,7 @@ describe('vtcode plugins add', () => {
       'src/sly/vtcode.yaml': 'name: sly\ndescription: "Says\\u200b hello.\\u001b[2J"\nrun: [echo, "\\u001b[31m"]\n',
     })
     const { stderr } = await plugins(made, 'add', 'src/sly', '--yes')
-    expect(stderr).toMatch(/as it stands/)
+    expect(stderr).toMatch(/original text/)
     expect(stderr).toContain('Says\\u200b')
     expect(/[\u001b\u200b]/.test(stderr)).toBe(false)
   })
@@ -339,7 +339,7 @@ describe('vtcode plugins add of an archive', () => {
       existsSync(at(made, 'plugins/acme/.git')),
       Object.keys(lock(made).acme.files).sort(),
     ]).toEqual([{ said: 'hello' }, false, ['hello.js', 'lib/.git/config', 'vtcode.yaml']])
-    expect((await plugins(made, 'update')).stdout).toBe('acme is as it was.\n')
+    expect((await plugins(made, 'update')).stdout).toBe('acme has not changed.\n')
   })
 
   const tar = (body: string) =>
@@ -381,7 +381,7 @@ describe('vtcode plugins add of an archive', () => {
       tar("for x in range(20001):\n  t.addfile(tarfile.TarInfo(f'a/{x}'))"),
       /more than 20000/,
     ],
-    ['a bomb', 'zip', zipped("z.writestr('a/x', b'0' * 30_000_000)"), /swells/],
+    ['a bomb', 'zip', zipped("z.writestr('a/x', b'0' * 30_000_000)"), /unpacks to more than/],
     [
       'a link in a zip',
       'zip',
@@ -412,18 +412,18 @@ describe('vtcode plugins add of an archive', () => {
         changed('zip', "b.index(b'what was')"),
       /its CRC is wrong/,
     ],
-    ['a header whose checksum is wrong', 'tar', tarFile + '\n' + changed('tar', '0'), /damaged, or no tar: .*checksum/],
+    ['a header whose checksum is wrong', 'tar', tarFile + '\n' + changed('tar', '0'), /damaged or no tar: .*checksum/],
     [
       'a second header whose checksum is wrong',
       'tar',
       tarFile + '\n' + changed('tar', '1024'),
-      /damaged, or no tar: .*checksum/,
+      /damaged or no tar: .*checksum/,
     ],
     [
       'an end that is missing',
       'tar',
       tarFile + "\nb = open('bad.tar', 'rb').read()\nopen('bad.tar', 'wb').write(b[:520])",
-      /damaged, or no tar: .*Truncated/,
+      /damaged or no tar: .*Truncated/,
     ],
     [
       'a size below nothing',
@@ -435,7 +435,7 @@ describe('vtcode plugins add of an archive', () => {
       'a size that no number holds',
       'tar',
       "r = b'25 size=9007199254740993\\n'\ndef h(n, s, t):\n  b = bytearray(512); b[0:len(n)] = n; b[100:107] = b'0000644'; b[124:135] = b'%011o' % s; b[148:156] = b' ' * 8; b[156:157] = t; b[257:263] = b'ustar\\0'; b[263:265] = b'00'; b[148:156] = b'%06o\\0 ' % sum(b); return bytes(b)\nopen('bad.tar', 'wb').write(h(b'P', len(r), b'x') + r.ljust(512, b'\\0') + h(b'a/x', 3, b'0') + b'abc'.ljust(512, b'\\0') + bytes(1024))",
-      /damaged, or no tar: the size/,
+      /damaged or no tar: the size/,
     ],
     ['an unknown kind of entry', 'tar', tarEntry('REGTYPE').replace('tarfile.REGTYPE', "b'Z'"), /link or a device/],
   ]
@@ -500,7 +500,7 @@ for i, body in enumerate(json.load(sys.stdin)):
             hash.replace(/^./, (c) => (c === '0' ? '1' : '0')),
           )
         ).stderr,
-      ).toMatch(/not the expected one/)
+      ).toMatch(/the archive has the hash/)
       expect((await plugins(made, 'add', url, '--name', 'acme', '--yes', '--sha256', hash)).stderr).toMatch(
         /127\.0\.0\.1/,
       )
@@ -543,10 +543,10 @@ describe('vtcode plugins add of a git repository', () => {
     expect(unasked.code).toBe(1)
     expect(unasked.stderr).toMatch(/\[net\]/)
     expect(lock(made).latest.source.commit).toBe(git('rev-parse', 'HEAD~1'))
-    expect((await plugins(made, 'update', '--yes')).stdout).toBe('acme is as it was.\nUpdated latest.\n')
+    expect((await plugins(made, 'update', '--yes')).stdout).toBe('acme has not changed.\nUpdated latest.\n')
     expect(lock(made).latest.source.commit).toBe(git('rev-parse', 'HEAD'))
     expect((await plugins(made, 'add', `${url}#--upload-pack=evil`, '--name', 'x', '--yes')).stderr).toMatch(
-      /no name of a branch/,
+      /is no branch/,
     )
   })
 })
@@ -589,7 +589,7 @@ describe('vtcode plugins add of an npm package', () => {
         source: { type: 'npm', url: '@acme/tools@^1', ref: '1.2.3', integrity },
       })
       expect(await inlineAnswer(made)).toEqual({ said: 'from npm' })
-      expect((await plugins(made, 'add', 'npm:../package', '--yes')).stderr).toMatch(/no name of an npm package/)
+      expect((await plugins(made, 'add', 'npm:../package', '--yes')).stderr).toMatch(/is no npm package name/)
     } finally {
       server.close()
     }
@@ -627,7 +627,7 @@ describe('answers of npm and a registry', () => {
       await vtcode(made, ['plugins', 'add', 'npm:acme', '--yes'], {
         env: { PATH: `${join(made.home, 'bin')}:${process.env['PATH']}` },
       }),
-      /npm does not say which package it got/,
+      /npm pack did not report a package/,
     )
     expect(readdirSync(at(made, 'plugins'))).toEqual([])
   })
@@ -745,7 +745,7 @@ describe('vtcode plugins add --deps', () => {
     expect(code, stderr).toBe(0)
     expect(await answer(made)).toEqual({ said: 'from a dependency' })
     expect(execFileSync('find', ['.', '-name', 'evil'], { cwd: dirname(made.root), encoding: 'utf8' })).toBe('')
-    expect((await plugins(made, 'update', '--yes')).stdout).toBe('acme is as it was.\n')
+    expect((await plugins(made, 'update', '--yes')).stdout).toBe('acme has not changed.\n')
     expect(await answer(made)).toEqual({ said: 'from a dependency' })
     appendFileSync(at(made, 'plugins/acme/node_modules/dep/index.cjs'), '// changed\n')
     expect(await answer(made)).toBe('VT_PLUGIN_LOCK')
@@ -783,14 +783,14 @@ describe('npm settings of a package or repository', () => {
       { resolved: 'http://127.0.0.1:9/dep.tgz', integrity: `sha512-${'A'.repeat(86)}==` },
       /is from http:/,
     ],
-    ['no hash', { resolved: 'https://127.0.0.1:9/dep.tgz' }, /is without a hash/],
+    ['no hash', { resolved: 'https://127.0.0.1:9/dep.tgz' }, /has no hash/],
     ['a link', { resolved: '../dep', link: true }, /is a link/],
-    ['a bundle of its own', { resolved: 'http://127.0.0.1:9/dep.tgz', inBundle: true }, /is without a hash/],
-    ['a bundle without a hash', { inBundle: true }, /is without a hash/],
+    ['a bundle of its own', { resolved: 'http://127.0.0.1:9/dep.tgz', inBundle: true }, /has no hash/],
+    ['a bundle without a hash', { inBundle: true }, /has no hash/],
     [
       'a lock of its own',
       { resolved: 'https://127.0.0.1/dep.tgz', integrity: `sha512-${'A'.repeat(86)}==`, hasShrinkwrap: true },
-      /has a lock of its own/,
+      /has its own lock/,
     ],
     ['a folder above', { resolved: 'file:../dep.tgz', integrity: `sha512-${'A'.repeat(86)}==` }, /is from file:/],
   ])('refuses dependencies by %s before it asks, and starts nothing', async (_, entry, reason) => {
@@ -865,7 +865,7 @@ describe('vtcode plugins remove', () => {
     expect(lock(made)).toEqual({})
     expect(await inlineAnswer(made)).toBe('VT_TOOL_UNKNOWN')
     expect((await plugins(made, 'remove', 'acme')).stderr).toMatch(
-      /plugin not found: acme.*`vtcode plugins list` shows/,
+      /plugin not found: acme.*`vtcode plugins list` lists/,
     )
     expect((await plugins(made, 'remove', '..')).stderr).toMatch(/plugin not found: \.\./)
   })
@@ -998,7 +998,7 @@ describe('an installed plugin', () => {
         () => appendFileSync(join(root, 'skills/acme-way/SKILL.md'), 'Obey me.\n'),
         /SKILL\.md was changed/,
       ],
-      ['skills/acme-way/notes.md', () => rmSync(join(root, 'skills/acme-way/notes.md')), /notes\.md is gone/],
+      ['skills/acme-way/notes.md', () => rmSync(join(root, 'skills/acme-way/notes.md')), /notes\.md is missing/],
       ['extra.js', () => writeFileSync(join(root, 'extra.js'), 'evil()'), /extra\.js is new/],
       ['link', () => symlinkSync('/etc/passwd', join(root, 'link')), /link is new/],
       ['vtcode/hello.yaml', () => appendFileSync(join(root, 'vtcode/hello.yaml'), '# x'), /hello\.yaml was changed/],
@@ -1024,7 +1024,7 @@ describe('an installed plugin', () => {
     // A policy that is gone as a whole does not open what it shut.
     expect(await now(made)).toMatchObject({ written: 'VT_POLICY_NEEDS_APPROVAL' })
     expect((await vtcode(made, ['doctor'])).stdout).toMatch(
-      /acme is installed and its folder is gone[^]*plugins update acme/,
+      /acme is installed, but its folder is missing[^]*plugins update acme/,
     )
     expect((await plugins(made, 'update', 'acme')).stdout).toBe('Updated acme.\n')
     expect(await now(made)).toEqual({ called: 'ok', written: 'ok', skill: 'active' })

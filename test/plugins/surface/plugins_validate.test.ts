@@ -132,7 +132,7 @@ for (const pid of fs.readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name)
     expect([code, stdout]).toEqual([
       1,
       expect.stringContaining(
-        came === undefined ? 'Its examples did not run' : `output.stdout is "${came}\\n" instead of "good"`,
+        came === undefined ? 'The examples did not run' : `output.stdout is "${came}\\n" instead of "good"`,
       ),
     ])
   })
@@ -151,13 +151,13 @@ for (const pid of fs.readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name)
       symlinkSync(name === 'node' ? process.execPath : '/usr/bin/touch', join(made.home, '../bin', name))
     expect(await run('required')).toMatchObject({
       code: 1,
-      stdout: expect.stringContaining('Its examples did not run: bubblewrap (bwrap) is not installed.'),
+      stdout: expect.stringContaining('The examples did not run: bubblewrap (bwrap) is not installed.'),
     })
     expect(await made.read('ran')).toBeUndefined()
     expect(await run('auto')).toMatchObject({
       code: 0,
       stderr: expect.stringContaining(
-        'There is no sandbox here: bubblewrap (bwrap) is not installed. The examples ran with your rights.',
+        'No sandbox is available: bubblewrap (bwrap) is not installed. The examples ran with your rights.',
       ),
     })
     expect(await made.read('ran')).toBe('')
@@ -238,7 +238,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
     })
     expect(await validate({ 'p/readme.md': '' }, 'p')).toMatchObject({
       code: 1,
-      contributions: [{ errors: [expect.stringMatching(/holds no manifest/)] }],
+      contributions: [{ errors: [expect.stringMatching(/contains no manifest/)] }],
     })
   })
 
@@ -283,7 +283,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
       not_executable: {
         rest: 'run: [./tool.sh]',
         line: 4,
-        text: "'./tool.sh' is no executable file. Run `chmod +x ./tool.sh`",
+        text: "'./tool.sh' is not executable. Run `chmod +x ./tool.sh`",
       },
       absent: {
         rest: 'run: [./nowhere.sh]',
@@ -401,7 +401,9 @@ describe('vtcode plugins show', () => {
     expect(await vtcode(made, ['plugins', 'show', 'builtin:unified_search_grep'])).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/^vtcode: error: builtin:unified_search_grep is part of vtcode itself/),
+      stderr: expect.stringMatching(
+        /^vtcode: error: builtin:unified_search_grep is part of vtcode, not an installed plugin/,
+      ),
     })
     const { plugins } = JSON.parse((await vtcode(made, ['plugins', 'list', '--json'])).stdout)
     expect(plugins).toEqual([

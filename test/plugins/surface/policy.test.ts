@@ -94,7 +94,7 @@ describe('vtcode policy list and test', () => {
     })
     expect(await program.run(['policy', 'test'])).toMatchObject({
       code: 0,
-      stdout: '3 rules hold on their 4 examples.\n',
+      stdout: '3 rules pass their 4 examples.\n',
     })
   })
 
@@ -139,7 +139,7 @@ describe('vtcode policy suggest', () => {
     ])
     const { stdout } = await vtcode(made, ['policy', 'suggest'])
     await made.write('../home/.vtcode/vtcode.config.yaml', stdout)
-    expect((await vtcode(made, ['policy', 'suggest'])).stdout).toContain('Nothing was asked')
+    expect((await vtcode(made, ['policy', 'suggest'])).stdout).toContain('No recorded question')
     expect(JSON.parse((await vtcode(made, ['policy', 'explain', '--json', 'touch made'])).stdout)).toMatchObject({
       verdict: 'run',
     })
@@ -160,7 +160,7 @@ describe('vtcode policy adopt', () => {
     })
     expect(await vtcode(made, ['policy', 'adopt', 'Bash(*)'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('does not allow'),
+      stderr: expect.stringContaining('No allow rule'),
     })
     expect((await vtcode(made, ['policy', 'adopt', 'Bash(touch made)'], { env: { VTCODE: '1' } })).code).not.toBe(0)
     expect(await explained('touch made')).toBe('ask')

@@ -130,10 +130,10 @@ it('reviews the index, one commit or a branch, asks no model without changes, an
   const asked = peer.bodies.length
   for (const [args, code, text] of [
     [['--commit', 'nowhere'], 1, 'VT_REVIEW_NO_DIFF: git shows no diff of'],
-    [['--base', '--output=x'], 2, 'name a commit, a branch or a tag'],
+    [['--base', '--output=x'], 2, 'pass a commit, a branch or a tag'],
     [['--base', 'main', '--staged'], 2, "cannot be used with option '--staged'"],
     [['--fail-on', 'bad'], 2, 'high, medium, low'],
-    [['--mode', 'auto'], 2, 'works in mode plan and in no other'],
+    [['--mode', 'auto'], 2, 'always runs in mode plan'],
   ] as const) {
     const told = await vtcode(place, ['review', ...args])
     expect([told.code, told.err.includes(text)], `${args.join(' ')}: ${told.err}`).toEqual([code, true])

@@ -70,7 +70,7 @@ describe('vtcode schedule', () => {
     expect(document(await schedule(made, 'resume', one.id)).enabled).toBe(true)
     expect(await schedule(made, 'show', 'tea')).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/VT_SCHED_NOT_FOUND: 2 schedules have the name 'tea'.*\n.*by its id/),
+      stderr: expect.stringMatching(/VT_SCHED_NOT_FOUND: 2 schedules have the name 'tea'.*\n.*Use an id: /),
     })
     expect(document(await schedule(made, 'remove', two.id))).toEqual({ deleted: two.id })
     expect(await schedule(made, 'show', two.id)).toMatchObject({
@@ -82,20 +82,23 @@ describe('vtcode schedule', () => {
   it('refuses an invalid schedule with the correction, and any schedule of an agent', async () => {
     await using made = await tempWorkspace()
     const wrong: [string[], RegExp][] = [
-      [['--prompt', 'x'], /VT_SCHED_BAD_EXPRESSION: No time is said.*\n.*--every 10m/],
-      [['--prompt', 'x', '--every', '10m', '--at', '10:00'], /VT_SCHED_BAD_EXPRESSION: 2 times are said/],
-      [['--every', '10m'], /VT_SCHED_BAD_EXPRESSION: What is to be done is not said/],
+      [['--prompt', 'x'], /VT_SCHED_BAD_EXPRESSION: No time given.*\n.*--every 10m/],
+      [['--prompt', 'x', '--every', '10m', '--at', '10:00'], /VT_SCHED_BAD_EXPRESSION: 2 times given/],
+      [['--every', '10m'], /VT_SCHED_BAD_EXPRESSION: No task given/],
       [
         ['--prompt', 'x', '--cron', '60 * * * *'],
-        /VT_SCHED_BAD_EXPRESSION: '60 \* \* \* \*'.*minute: 60.*\n.*0 9 \* \* 1-5/,
+        /VT_SCHED_BAD_EXPRESSION: Invalid schedule '60 \* \* \* \*'.*minute: 60.*\n.*0 9 \* \* 1-5/,
       ],
-      [['--prompt', 'x', '--cron', '@daily', '--tz', 'Mars/Olympus'], /VT_SCHED_BAD_EXPRESSION: 'Mars\/Olympus'/],
+      [
+        ['--prompt', 'x', '--cron', '@daily', '--tz', 'Mars/Olympus'],
+        /VT_SCHED_BAD_EXPRESSION: Unknown time zone 'Mars\/Olympus'/,
+      ],
       [
         ['--prompt', 'x', '--every', '10m', '--overlap', 'never'],
         /Allowed choices are skip, queue, cancel_previous, allow/,
       ],
-      [['--prompt', 'x', '--every', '10m', '--timeout', 'long'], /a time from 1s to 7d is needed/],
-      [['--prompt', 'x', '--every', '10m', '--max-runs', '0'], /a whole number from 1 on/],
+      [['--prompt', 'x', '--every', '10m', '--timeout', 'long'], /pass a time from 1s to 7d/],
+      [['--prompt', 'x', '--every', '10m', '--max-runs', '0'], /pass a whole number from 1/],
     ]
     for (const [argv, told] of wrong)
       expect(await schedule(made, 'create', ...argv), argv.join(' ')).toMatchObject({
@@ -118,11 +121,11 @@ describe('vtcode schedule', () => {
     writeFileSync(join(foreign, '12345678.json'), text.replace(good.id, '12345678'))
     const bad: Record<string, [string, RegExp]> = {
       '00000001.json': ['{', /JSON/],
-      '00000002.json': [text, /it says that its id is/],
+      '00000002.json': [text, /the id '.*' differs from the name of the file/],
       '00000003.json': [text.replace(good.id, '00000003').replace('"mode": "auto"', '"mode": "root"'), /mode/],
       '00000004.json': [text.replace(good.id, '00000004').replace('"seconds": 3600', '"seconds": 1'), /seconds/],
       '00000005.json': ['x'.repeat(2_000_000), /larger/],
-      'notes.json': ['{}', /its name is no id/],
+      'notes.json': ['{}', /the name of the file must be 8 hexadecimal digits/],
     }
     for (const [name, [content]] of Object.entries(bad)) writeFileSync(join(tasksOf(made), name), content)
     symlinkSync(join(foreign, '12345678.json'), join(tasksOf(made), '12345678.json'))
@@ -147,7 +150,7 @@ describe('vtcode schedule', () => {
     renameSync(join(made.home, 'a'), join(made.home, 'c'))
     expect(await schedule(made, 'resume', id)).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/VT_SCHED_WORKSPACE: There is no folder .*\/a\.\n.*--here/),
+      stderr: expect.stringMatching(/VT_SCHED_WORKSPACE: Folder '.*\/a' not found\.\n.*--here/),
     })
     expect(document(await at('c', 'resume', id, '--here')).workspace).toBe(join(made.home, 'c'))
     expect(readdirSync(tasksOf(made))).toEqual([`${id}.json`])

@@ -12,13 +12,13 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { identityOf } from '../../../build/core/trust/index.js'
+import { readIdentity } from '../../../build/core/trust/index.js'
 import {
   launchRun,
   RunLedger,
-  runOutcome,
-  systemdUnit,
-  launchAgent,
+  readOutcome,
+  createSystemdUnit,
+  createLaunchAgent,
   TaskStore,
   type RunRecord,
   type ScheduledTask,
@@ -52,7 +52,7 @@ const taskIn = ({ root }: Pick<Home, 'root'>, more: Partial<ScheduledTask> = {})
   return {
     name: 'a',
     workspace: root,
-    workspace_id: identityOf(root),
+    workspace_id: readIdentity(root),
     created_at: new Date(now - 1000).toISOString(),
     enabled: true,
     schedule: { type: 'one_shot', at: new Date(now + 500).toISOString() },
@@ -86,7 +86,7 @@ const endOf = (child: ChildProcess): Promise<number | null> =>
       : child.once('exit', (code) => resolve(code)),
   )
 const runsOf = (store: TaskStore, id: string): RunRecord[] =>
-  new RunLedger(store, { now: Date.now, elapsed: () => performance.now() }).runsOf(id)
+  new RunLedger(store, { now: Date.now, elapsed: () => performance.now() }).listRuns(id)
 
 describe('a scheduled run', () => {
   it('runs exec in the workspace with the key of the provider, and keeps events, answer and messages', async () => {
@@ -131,12 +131,12 @@ describe('a scheduled run', () => {
     const log = join(place.home, 'events.jsonl')
     const whole = `${JSON.stringify({ event: { type: 'thread.started' } })}\n${JSON.stringify({ event: { type: 'thread.completed', subtype: 'success' } })}\n`
     const outcomes = [whole, whole.slice(0, -1), whole.slice(0, 40), ''].map(
-      (text) => (writeFileSync(log, text), runOutcome(0, log).status),
+      (text) => (writeFileSync(log, text), readOutcome(0, log).status),
     )
     expect(outcomes).toEqual(['success', 'failed', 'failed', 'failed'])
-    expect([runOutcome(1, log).status, runOutcome(0, join(place.home, 'none')).reason]).toEqual([
+    expect([readOutcome(1, log).status, readOutcome(0, join(place.home, 'none')).reason]).toEqual([
       'failed',
-      'The log of its events has no end.',
+      'The event log is incomplete.',
     ])
   })
 
@@ -148,12 +148,12 @@ describe('a scheduled run', () => {
     renameSync(folder, `${folder}.moved`)
     expect(JSON.parse((await schedule(place, 'run', id)).out)).toMatchObject({
       status: 'failed',
-      reason: expect.stringMatching(/^VT_SCHED_WORKSPACE: There is no folder .*--here/),
+      reason: expect.stringMatching(/^VT_SCHED_WORKSPACE: Folder '.*' not found.*--here/),
     })
     mkdirSync(folder)
     expect(JSON.parse((await schedule(place, 'run', id)).out)).toMatchObject({
       status: 'failed',
-      reason: expect.stringMatching(/^VT_SCHED_WORKSPACE: .* is another folder than it was/),
+      reason: expect.stringMatching(/^VT_SCHED_WORKSPACE: .* was replaced after the schedule was created/),
     })
     writeFileSync(join(place.home, '.vtcode/vtcode.config.json'), '{}')
     for (const words of [['run', id], ['serve']])
@@ -278,7 +278,7 @@ describe('the scheduler service', () => {
     for (const words of ['install-service', 'uninstall-service'])
       expect(await schedule(place, words)).toMatchObject({
         code: 1,
-        err: expect.stringContaining('is not of this program'),
+        err: expect.stringContaining('was not written by vtcode'),
       })
     expect(readFileSync(file, 'utf8')).toBe('[Unit]\n')
   })
@@ -289,7 +289,7 @@ describe('the scheduler service', () => {
       const folder = mkdtempSync(join(tmpdir(), 'vtcode service 100% $HOME "q" '))
       const program = join(folder, 'bin %h.js')
       writeFileSync(program, '')
-      const { text } = systemdUnit({ node: process.execPath, program, home: folder }, folder)
+      const { text } = createSystemdUnit({ node: process.execPath, program, home: folder }, folder)
       const file = join(folder, 'vtcode-scheduler.service')
       writeFileSync(file, text)
       const verified = spawnSync('systemd-analyze', ['verify', '--user', '--man=no', file], {
@@ -300,7 +300,7 @@ describe('the scheduler service', () => {
         /vtcode-scheduler\.service:\d+|not executable|Failed to resolve|bad unit|Unbalanced/i,
       )
       expect(text).toContain(`"${program.replaceAll('"', '\\"').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`)
-      const { text: plist } = launchAgent({ node: '/a & b', program: '<p>', home: '/h' }, '/u')
+      const { text: plist } = createLaunchAgent({ node: '/a & b', program: '<p>', home: '/h' }, '/u')
       expect(plist).toContain('<string>/a &amp; b</string>\n    <string>&lt;p&gt;</string>')
       rmSync(folder, { recursive: true })
     },

@@ -29,7 +29,9 @@ it('lists, shows, renames, repairs and deletes sessions', async () => {
     title: 'my title',
     model: 'peer/m',
   })
-  expect((await vtcode(place, ['sessions', 'repair', first.session_id, '--text'])).out).toBe('The journal is whole.\n')
+  expect((await vtcode(place, ['sessions', 'repair', first.session_id, '--text'])).out).toBe(
+    'The journal is not damaged.\n',
+  )
   expect((await vtcode(place, ['sessions', 'delete', second.session_id])).code).toBe(0)
   expect((await vtcode(place, ['sessions', '--text'])).out).toMatch(
     /^ses_\w+ {2}(?:just now|\d+ min ago) {2}completed {2}1 turn {2}my title\n$/,

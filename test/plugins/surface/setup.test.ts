@@ -43,7 +43,7 @@ describe('vtcode setup', () => {
       expect(existsSync(file)).toBe(false)
       expect((await vtcode(made, ['setup', client, '--yes'])).code).toBe(0)
       expect(readFileSync(file, 'utf8')).toContain('vtcode')
-      expect((await vtcode(made, ['setup', client, '--yes'])).stdout).toContain('as it should be')
+      expect((await vtcode(made, ['setup', client, '--yes'])).stdout).toContain('is up to date')
       expect((await vtcode(made, ['setup', client, '--undo', '--yes'])).code).toBe(0)
       expect(existsSync(file)).toBe(false)
       // Nor is a folder left that was made for it.
@@ -108,7 +108,7 @@ describe('vtcode setup', () => {
         JSON.stringify({ mcpServers: { ...entered.mcpServers, other: { command: 'sh', args: ['server.sh', 'mcp'] } } }),
       )
       expect(await said(['call', 'unified_file', 'read', '--path', '.mcp.json'])).toMatch(
-        /Left out until you agree: 1 of/,
+        /Items of this workspace that wait for your consent: 1\./,
       )
       expect(await said(['trust'])).toMatch(/^vtcode: error: 1 not agreed to/m)
     },
@@ -144,7 +144,7 @@ describe('vtcode setup', () => {
       symlinkSync(target, join(made.root, '.mcp.json'))
       expect(await vtcode(made, ['setup', 'claude-code', '--yes'])).toMatchObject({
         code: 1,
-        stderr: expect.stringContaining('is not changed'),
+        stderr: expect.stringContaining('was not changed'),
       })
       expect(existsSync(target) ? readFileSync(target, 'utf8') : undefined).toBe(text)
     }
@@ -164,7 +164,7 @@ describe('vtcode setup', () => {
     await using made = await tempWorkspace({ '.gemini/settings.json': text })
     await vtcode(made, ['setup', 'gemini', '--yes'])
     expect(await made.read('.gemini/settings.json')).toMatch(/"vtcode"/)
-    expect((await vtcode(made, ['setup', 'gemini', '--yes'])).stdout).toContain('as it should be')
+    expect((await vtcode(made, ['setup', 'gemini', '--yes'])).stdout).toContain('is up to date')
     await vtcode(made, ['setup', 'gemini', '--undo', '--yes'])
     expect(await made.read('.gemini/settings.json')).toBe(text)
   })
@@ -188,7 +188,7 @@ describe('vtcode setup', () => {
       '.gemini/settings.json': `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`,
     })
     expect((await vtcode(made, ['setup', 'gemini', '--yes'])).stderr).toContain(
-      'is not changed: it is nested too deeply.',
+      'was not changed: it is nested too deeply.',
     )
     mkdirSync(join(made.home, '.copilot'))
     symlinkSync(join(made.home, 'nowhere.json'), join(made.home, '.copilot/mcp-config.json'))
@@ -205,7 +205,7 @@ describe('vtcode setup', () => {
     await writeFile(file, bytes)
     expect(await vtcode(made, ['setup', 'opencode', '--yes'])).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('is not changed'),
+      stderr: expect.stringContaining('was not changed'),
     })
     expect(readFileSync(file)).toEqual(bytes)
   })
@@ -219,7 +219,7 @@ describe('vtcode setup', () => {
     await until('Write it? [y/N]')
     await made.write('.mcp.json', '{ "mine": 1 }\n')
     terminal.write('y\r')
-    expect(await end()).toMatchObject({ code: 1, rest: expect.stringContaining('changed while you were asked') })
+    expect(await end()).toMatchObject({ code: 1, rest: expect.stringContaining('changed during the question') })
     expect(await made.read('.mcp.json')).toBe('{ "mine": 1 }\n')
   })
 
@@ -398,7 +398,7 @@ describe('settings documents of clients', () => {
           other: { command: 'x', env: { A: '1', B: '2' }, nested: { indented: 1 } },
           vtcode: { command: expect.any(String), args: expect.arrayContaining(['mcp']) },
         })
-      expect((await setup(made, 'codex')).stdout).toContain('as it should be')
+      expect((await setup(made, 'codex')).stdout).toContain('is up to date')
       expect((await setup(made, 'codex', '--undo')).code).toBe(0)
       expect(readFileSync(file, 'utf8')).toBe(text)
     }
@@ -461,7 +461,7 @@ describe('settings documents of clients', () => {
           : text.replace(/"args"|"command": \[/, (key) => `"mine": { "a": [1] },\n      ${key}`)
       expect(added).not.toBe(text)
       await writeFile(file, added)
-      expect((await setup(made, client)).stdout).toContain('as it should be')
+      expect((await setup(made, client)).stdout).toContain('is up to date')
       await writeFile(file, added.replace(/"mcp"(?=,|\s*\])/, '"mcp", "--old"'))
       expect((await setup(made, client)).code).toBe(0)
       expect(readFileSync(file, 'utf8')).toMatch(
@@ -499,14 +499,14 @@ describe('settings documents of clients', () => {
     expect(readFileSync(file, 'utf8')).toBe(written)
 
     await writeFile(file, rewritten)
-    expect((await run()).stdout).toContain('as it should be')
+    expect((await run()).stdout).toContain('is up to date')
     expect(readFileSync(file, 'utf8')).toBe(rewritten)
     const all = await read()
     await run('--undo')
     expect(Object.keys(await servers()).toSorted()).toEqual(['other', 'third'])
     const left = await servers()
     expect(JSON.stringify(all)).toContain(JSON.stringify(left['third']))
-    expect((await run('--undo')).stdout).toContain('as it should be')
+    expect((await run('--undo')).stdout).toContain('is up to date')
   })
 
   it('keeps comments and trailing commas where the client accepts them', async () => {
@@ -532,7 +532,7 @@ describe('settings documents of clients', () => {
         for (const comment of text.match(/\/\/ \w+|\/\* [\w ]+\*\//g)!)
           expect([client, after]).toEqual([client, expect.stringContaining(comment)])
         expect(after).toContain('"vtcode"')
-        expect((await setup(made, client)).stdout).toContain('as it should be')
+        expect((await setup(made, client)).stdout).toContain('is up to date')
         await setup(made, client, '--undo')
         const undone = readFileSync(file, 'utf8')
         expect(undone).not.toContain('vtcode')
@@ -569,7 +569,7 @@ describe('settings documents of clients', () => {
     const file = await put(made, client, text)
     expect(await setup(made, client)).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/is not changed: .*Enter this yourself under /s),
+      stderr: expect.stringMatching(/was not changed: .*Enter this yourself under /s),
     })
     expect(readFileSync(file, 'utf8')).toBe(text)
   })

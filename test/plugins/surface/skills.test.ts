@@ -29,8 +29,8 @@ describe('vtcode skills list', () => {
     await made.write('.agents/skills/debugging/SKILL.md', '---\nname: debugging\ndescription: Mine.\n---\n')
     const all = await skills('list', '--all')
     expect(all.stdout).toMatch(/invalid .*bad\/SKILL\.md:1 .*not closed/)
-    expect(all.stdout).toMatch(/workspace:debugging +shadowed .*until you agree/)
-    expect((await skills('list')).stderr).toMatch(/bad\/SKILL\.md:1 was left out/)
+    expect(all.stdout).toMatch(/workspace:debugging +shadowed .*to allow that, use `vtcode trust`/)
+    expect((await skills('list')).stderr).toMatch(/bad\/SKILL\.md:1 was skipped/)
     const json = JSON.parse((await skills('list', '--all', '--json')).stdout)
     expect(json.skills.find(({ id }: { id: string }) => id === 'workspace:demo')).toMatchObject({
       state: 'active',

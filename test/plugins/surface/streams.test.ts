@@ -51,7 +51,7 @@ describe('vtcode without a verb', () => {
         code: 2,
         out: '',
         err: expect.stringMatching(
-          /^vtcode: error: Say what to do; known verbs: agents, approvals, ask, .*\nSee `vtcode help`\.\n$/,
+          /^vtcode: error: No verb given; known verbs: agents, approvals, ask, .*\nSee `vtcode help`\.\n$/,
         ),
       })
     }
@@ -104,7 +104,7 @@ describe('common flags', () => {
     })
     for (const name of Object.keys(verbs))
       expect(await ran(name, '--agent', 'x')).toEqual(
-        goes('--agent', 'agents work beside a conversation, `vtcode agents` lists them'),
+        goes('--agent', 'agents work parallel to a conversation, `vtcode agents` lists them'),
       )
     expect(await ran('chat', '--json')).toEqual(goes('--json', 'it goes with call, ask, exec, resume and with lists'))
     expect(await ran('models', '--model', 'peer/m')).toEqual(goes('--model', 'it goes with ask, exec, chat and resume'))
@@ -119,7 +119,7 @@ describe('common flags', () => {
     })
     expect(await ran('resume', '--session-id', 'ses_b')).toMatchObject({
       code: 2,
-      err: expect.stringContaining('--session-id belongs to --fork'),
+      err: expect.stringContaining('--session-id needs --fork'),
     })
   })
 
@@ -146,7 +146,7 @@ describe('common flags', () => {
     expect(await vtcode(place, ['--workspace', 'nowhere', 'exec', 'x'])).toEqual({
       code: 2,
       out: '',
-      err: expect.stringContaining("--workspace takes a folder; 'nowhere' is not a folder."),
+      err: expect.stringContaining("'nowhere' is not a folder. Give --workspace a folder."),
     })
     expect(await vtcode(place, ['sessions', 'shwo'])).toMatchObject({
       code: 2,

@@ -18,7 +18,7 @@ it('lists with vtcode tools --json the tools that hints of errors name', async (
   expect(stdout).not.toMatch(/\{(?:slot|tool):/)
   const { tools } = JSON.parse(stdout)
   expect(tools.find(({ slot }: { slot: string }) => slot === 'load_skill').errors.VT_SKILL_UNKNOWN.hint).toBe(
-    'Use a name that list_skills gives.',
+    'Use a name from list_skills.',
   )
 })
 

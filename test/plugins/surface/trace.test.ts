@@ -102,7 +102,7 @@ describe.skipIf(lacks('chromium'))('the page of a trace in Chromium', () => {
     await page.keyboard.press('j')
     await page.keyboard.press('/')
     await page.keyboard.type('node x')
-    expect(await page.locator('#said').innerText()).toBe('1 match')
+    expect(await page.locator('#status').innerText()).toBe('1 match')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Tab')
     expect(await page.locator('#found a').allInnerTexts()).toEqual(['unified_exec node x.js'])
@@ -152,7 +152,7 @@ describe.skipIf(lacks('chromium'))('the page of a trace in Chromium', () => {
     expect(await page.locator('details[open]').count()).toBe(2)
     await page.keyboard.press('/')
     await page.keyboard.type('echo 7-3-')
-    expect(await page.locator('#said').innerText()).toBe('10 matches')
+    expect(await page.locator('#status').innerText()).toBe('10 matches')
     expect(complaints).toEqual([])
   })
 })
@@ -174,7 +174,7 @@ it('prints an outline with vtcode trace, reads logs and folders by path, and rep
     [[], 'VT_SESSION_NOT_FOUND'],
     [['kept', '--out', '../p.html'], 'leads outside'],
     [['none.jsonl'], 'none.jsonl'],
-    [['kept', '--turn', 'x'], 'a turn is a number'],
+    [['kept', '--turn', 'x'], 'pass the number of a turn'],
     [['kept', '--format', 'pdf'], 'html'],
   ] as const) {
     const { code, err } = await vtcode(place, ['trace', ...args])
@@ -236,7 +236,7 @@ it('reads ATIF of vtcode and of other programs, and refuses invalid ATIF with it
   )
   for (const [path, says] of [
     ['wrong.json', 'steps[0].source has to be system, user or agent'],
-    ['cut.json', 'it is no JSON'],
+    ['cut.json', 'invalid JSON'],
   ] as const) {
     expect(await vtcode(place, ['trace', path])).toMatchObject({
       code: 1,
@@ -258,5 +258,5 @@ it("opens the page in the user's browser with vtcode trace --open, and reports a
     pathToFileURL(join(place.root, 'größe 1.html')).href,
   )
   const none = await vtcode(place, ['trace', 'kept', '--open'], { env: { PATH: '/nonexistent' } })
-  expect([none.code, none.err]).toEqual([0, 'vtcode: info: No browser was found; open the file yourself.\n'])
+  expect([none.code, none.err]).toEqual([0, 'vtcode: info: No browser found. Open the file yourself.\n'])
 })

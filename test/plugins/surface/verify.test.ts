@@ -2,7 +2,7 @@ import { existsSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { sha256 } from '../../../build/core/system/index.js'
-import { canonicalJson } from '../../../build/core/trust/index.js'
+import { toCanonicalJson } from '../../../build/core/trust/index.js'
 import { hold } from '../../support/inside.js'
 import { call, home, startPeer, vtcode, type Answer, type Home } from '../../support/peer.js'
 import { typing } from '../../support/terminal.js'
@@ -71,17 +71,14 @@ describe('vtcode verify', () => {
     const { code, out, err } = await vtcode(at, ['verify', 'certificate.json'])
     expect(code).toBe(1)
     expect(out).toMatch(
-      /^Session ses_one, .*, peer\/m: passed\ncat made\.txt +exit 0 +run\nnot run: cat made\.txt\n1 files and 0 of 1 commands are as they were\.\n$/,
+      /^Session ses_one, .*, peer\/m: passed\ncat made\.txt +exit 0 +run\nnot run: cat made\.txt\n1 files and 0 of 1 commands are unchanged\.\n$/,
     )
-    expect(err).toContain('at a terminal `vtcode verify` asks')
+    expect(err).toContain('`vtcode verify` asks at a terminal first')
   })
   it('asks at a terminal, runs the commands again and reports differences', async () => {
     const { at } = await certified()
     const good = await atTerminal(at, ['verify', 'certificate.json'], ['y', 'y'])
-    expect([good.code, good.shown]).toEqual([
-      0,
-      expect.stringContaining('1 files and 1 of 1 commands are as they were.'),
-    ])
+    expect([good.code, good.shown]).toEqual([0, expect.stringContaining('1 files and 1 of 1 commands are unchanged.')])
     writeFileSync(join(at.root, 'made.txt'), 'two\n')
     const other = await atTerminal(at, ['verify', 'certificate.json'], ['y', 'y'])
     expect(other.code).toBe(1)
@@ -109,7 +106,7 @@ describe('vtcode verify', () => {
     const { digest: _, ...body } = certificate
     const forge = (name: string, more: object): void => {
       const whole = { ...body, ...more }
-      writeFileSync(join(at.root, name), canonicalJson({ ...whole, digest: sha256(canonicalJson(whole)) }))
+      writeFileSync(join(at.root, name), toCanonicalJson({ ...whole, digest: sha256(toCanonicalJson(whole)) }))
     }
     const ran = (command: string) => ({ ...certificate.commands[0], command })
     forge('denied.json', { session_id: 'ses_elsewhere', commands: [ran('rm -rf /'), ran('rm -rf .')] })

@@ -30,8 +30,8 @@ const same = (told: Told, flag: Told = noFlag, json: Told = noJson): Record<Use,
 // In an empty home and an empty folder, where nothing is configured and no key is set.
 const table: Record<string, Record<Use, Told>> = {
   agents: same(document, noFlag, document),
-  approvals: same([0, /^Nothing is pending\.\n$/, none], noFlag, document),
-  ask: { ...same(usage('Say what you want to know'), noFlag, usage('Say what you want to know')), stdin: noModel },
+  approvals: same([0, /^No approvals are pending\.\n$/, none], noFlag, document),
+  ask: { ...same(usage('The question is empty'), noFlag, usage('The question is empty')), stdin: noModel },
   call: same(
     usage('Name the tool to call'),
     usage('Unknown flag --nonsense before the name of the tool'),
@@ -39,10 +39,10 @@ const table: Record<string, Record<Use, Told>> = {
   ),
   chat: same(noModel),
   completion: same(missing('shell')),
-  config: same([0, none, /^Nothing is set; --all shows the defaults\.\n$/], noFlag, document),
+  config: same([0, none, /^All settings have their defaults; --all shows them\.\n$/], noFlag, document),
   docs: same(usage(/\S+ is not the source of vtcode/)),
   doctor: same([0, /^vtcode \d/, none], noFlag, document),
-  exec: { ...same(usage('Say what to do: vtcode exec'), noFlag, usage('Say what to do')), stdin: noModel },
+  exec: { ...same(usage('The task is empty. Run vtcode exec'), noFlag, usage('The task is empty')), stdin: noModel },
   export: same([0, /^Usage: vtcode export/, none]),
   help: same(
     [0, /^vtcode \d[\s\S]*Usage: vtcode/, none],
@@ -63,7 +63,7 @@ const table: Record<string, Record<Use, Told>> = {
     json: noJson,
   },
   policy: same([0, /^Usage: vtcode policy/, none]),
-  resume: same(usage('Say which session: its id, or --last'), noFlag, usage('Say which session')),
+  resume: same(usage('No session given. Pass an id or --last'), noFlag, usage('No session given')),
   review: same([1, none, /^vtcode: error: VT_REVIEW_NO_DIFF: /], noFlag, [
     1,
     none,
@@ -136,8 +136,8 @@ it('names the file of an error, and the remedy in words of the command line', as
       1,
       "'nope.json' does not exist.\n  `vtcode sessions show <id> --certificate` prints one.\n",
     ],
-    [['skills', 'show'], 2, "'vtcode skills show' takes one name besides its flags.\n"],
-    [['review'], 1, 'there is no commit yet; --staged takes what is staged.\n'],
+    [['skills', 'show'], 2, "'vtcode skills show' takes one name.\n"],
+    [['review'], 1, 'there is no commit yet; --staged reviews staged changes.\n'],
   ] as const
   for (const [words, code, stderr] of told)
     expect(await vtcode(made, [...words]), words.join(' ')).toMatchObject({

@@ -19,7 +19,7 @@ const status: UiCommand = {
 }
 const slashCommands = [
   { name: 'compact', description: 'Shortens the conversation', arguments: '[what matters]' },
-  { name: 'model', description: 'Continues with another model', arguments: '[provider/model]' },
+  { name: 'model', description: 'Continue with another model', arguments: '[provider/model]' },
   { name: 'mode', description: 'Says the mode, or changes it', arguments: '<mode>' },
 ]
 
@@ -27,10 +27,7 @@ const slashCommands = [
 const scenes: Record<string, Scene> = {
   beginning: {
     until: '/ for commands',
-    commands: [
-      { type: 'header', lines: ['acme/large, mode ask, session ses_1; /help says what else there is.'] },
-      status,
-    ],
+    commands: [{ type: 'header', lines: ['acme/large, mode ask, session ses_1; /help lists commands.'] }, status],
   },
   answer: {
     until: 'It is done.',
@@ -55,7 +52,7 @@ const scenes: Record<string, Scene> = {
         id: 'a',
         block: { kind: 'markdown', text: 'The first paragraph is complete.\n\nThe second one is being' },
       },
-      { type: 'activity', state: 'Answering', detail: '24.1k tokens · Enter waits' },
+      { type: 'activity', state: 'Answering', detail: '24.1k tokens · Enter queues' },
       { type: 'queue', items: ['and the tests?', 'then commit; what waits is one line each'] },
       { type: 'subagents', lines: ['explorer · reading src/'] },
       { type: 'input', text: 'what is typed\nin two lines' },
@@ -86,10 +83,10 @@ const scenes: Record<string, Scene> = {
         overlay: {
           kind: 'confirm',
           id: 'q',
-          title: 'May unified_file/edit do this?',
+          title: 'Edit hello.js? (+1 −1)',
           body: [
             { kind: 'diff', text: diff },
-            { kind: 'note', text: 'unified_file/edit changes files, which mode ask does not do unasked.' },
+            { kind: 'note', text: "Mode ask needs approval to edit 'hello.js'." },
           ],
           answers: [
             { key: 'y', value: 'yes', label: 'yes' },

@@ -1,7 +1,7 @@
-import { unlinkSync } from 'node:fs'
+import { unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Booted } from 'vtcode/test'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { bootExec, error, output } from '../../support/exec.js'
 
 let booted: Booted
@@ -68,6 +68,22 @@ describe('unified_exec/inspect', () => {
     expect(await error(booted, { action: 'inspect', session_id: 's', query: '(' })).toMatchObject({
       code: 'VT_SEARCH_PATTERN',
     })
+  })
+
+  it('fails with VT_SEARCH_TIMEOUT if ripgrep does not finish, instead of counting a part', async () => {
+    await using slow = await bootExec({ timeouts: { engine: 500 } })
+    await output(slow, { action: 'run', session_id: 's', command: 'seq 1 10' })
+    writeFileSync(join(slow.home, 'rg'), '#!/bin/sh\necho 1:1\nexec sleep 100\n', { mode: 0o755 })
+    vi.stubEnv('VTCODE_RIPGREP_BIN', join(slow.home, 'rg'))
+    try {
+      expect(await error(slow, { action: 'inspect', session_id: 's', query: '1' })).toMatchObject({
+        code: 'VT_SEARCH_TIMEOUT',
+        message: "The query '1' did not finish within 0.5 s.",
+        retryable: true,
+      })
+    } finally {
+      vi.unstubAllEnvs()
+    }
   })
 
   it('reads a spool file, also after its session is forgotten, and reports a removed one', async () => {

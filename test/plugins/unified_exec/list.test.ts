@@ -81,7 +81,7 @@ describe('unified_exec/list', () => {
         expect(answer.error).toMatchObject({
           code: 'VT_EXEC_LIMIT',
           retryable: true,
-          message: '32 commands are running; at most 32 may.',
+          message: '32 commands are running; the limit is 32.',
           next: { input: { action: 'list' } },
         })
     expect(process.memoryUsage.rss() - before).toBeLessThan(150_000_000)

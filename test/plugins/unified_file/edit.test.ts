@@ -259,7 +259,7 @@ describe('unified_file/edit: text not found', () => {
     expect(refused).toMatchObject({
       code: 'VT_EDIT_NOT_FOUND',
       details: { near: [] },
-      hint: expect.stringMatching(/^No line of it comes near/),
+      hint: expect.stringMatching(/^No line is similar/),
       next: { input: { action: 'read', path: 'f' } },
     })
   })

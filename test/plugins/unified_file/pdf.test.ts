@@ -115,7 +115,7 @@ describe('unified_file/read: PDF', () => {
     put('a.pdf', 'just text\n')
     expect(await error({ pages: '1' })).toMatchObject({
       code: 'VT_FILE_PDF',
-      message: "'a.pdf' has no pages: it is no PDF.",
+      message: "'a.pdf' has no pages: it is not a PDF.",
     })
     expect((await read({})).output).toMatchObject({ content: 'just text\n' })
     put('a.pdf', '%PDF-1.7\nand then nothing that makes sense')
@@ -132,7 +132,7 @@ describe('unified_file/read: PDF', () => {
     )
     expect(await error({})).toMatchObject({
       code: 'VT_FILE_PDF',
-      message: "'a.pdf' cannot be read as a PDF: it is encrypted and asks for a password.",
+      message: "'a.pdf' cannot be read as a PDF: it is encrypted and needs a password.",
     })
     const large = openSync(join(booted.root, 'a.pdf'), 'w')
     writeSync(large, '%PDF-1.7\n')

@@ -329,8 +329,8 @@ describe('unified_file/read: encodings', () => {
 
   it('refuses an invalid, broken or too large image and names the next call', async () => {
     const bad: [string, Buffer, string][] = [
-      ['none.png', Buffer.from([0, 1, 2, 3, 0, 0]), 'no PNG, JPEG, GIF or WebP'],
-      ['none.JPEG', Buffer.from('BM\0\0\0\0'), 'no PNG, JPEG, GIF or WebP'],
+      ['none.png', Buffer.from([0, 1, 2, 3, 0, 0]), 'not those of a PNG, JPEG, GIF or WebP'],
+      ['none.JPEG', Buffer.from('BM\0\0\0\0'), 'not those of a PNG, JPEG, GIF or WebP'],
       ['short', Buffer.from('\x89PNG\r\n\x1a\n\0\0', 'latin1'), 'broken image/png'],
       ['cut.png', png(300).subarray(0, -13), 'broken image/png'],
       ['cut.webp', webp(5, 4).subarray(0, 20), 'broken image/webp'],

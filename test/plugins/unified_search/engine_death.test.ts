@@ -120,7 +120,10 @@ describe('unified_search/outline: large files', () => {
     expect(JSON.stringify(result.ok && result.notices)).toMatch(/large\.js.*large\.sh|large\.sh.*large\.js/)
   })
   it('ends an outline of a named 20 MB line when its parser takes more than 1 GiB, not by the clock', async () => {
-    await using ws = await bootKernel({ files: { 'line.js': 'f(1);'.repeat(4_000_000) }, waits: { engine: 600_000 } })
+    await using ws = await bootKernel({
+      files: { 'line.js': 'f(1);'.repeat(4_000_000) },
+      timeouts: { engine: 600_000 },
+    })
     expect(await ws.call('unified_search', { action: 'outline', path: 'line.js' })).toMatchObject({
       ok: false,
       error: { code: 'VT_INPUT_TOO_LARGE', message: expect.stringContaining('memory') },

@@ -265,7 +265,10 @@ it.runIf(process.platform === 'linux')(
 )
 
 it('refuses one line with very many matches early in a structural search', async () => {
-  await using ws = await bootKernel({ waits: { single_file: 1_500 }, files: { 'min/one.js': 'f(1);'.repeat(100_000) } })
+  await using ws = await bootKernel({
+    timeouts: { single_file: 1_500 },
+    files: { 'min/one.js': 'f(1);'.repeat(100_000) },
+  })
   const structural = (path: string) => ws.call('unified_search', { action: 'structural', pattern: 'f($A)', path })
   expect(await Promise.all([structural('min'), structural('min/one.js')])).toMatchObject([
     { ok: false, error: { code: 'VT_SEARCH_TIMEOUT', message: "Nothing was found in 'min' within 1.5 s." } },
@@ -275,7 +278,7 @@ it('refuses one line with very many matches early in a structural search', async
 
 it('reports an endless engine as a timeout for a folder and as too large for a named file', async () => {
   await using ws = await bootKernel({
-    waits: { engine: 2_000 },
+    timeouts: { engine: 2_000 },
     files: { 'some/a.py': 'f(1)\n', 'some/b.py': 'f(2)\n' },
   })
   writeFileSync(join(ws.home, 'slow'), '#!/bin/sh\nexec sleep 100\n', { mode: 0o755 })

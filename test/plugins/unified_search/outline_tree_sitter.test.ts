@@ -211,7 +211,7 @@ describe('unified_search/outline by tree-sitter', () => {
     // The scanner of the grammar needs quadratic time here: minutes for each file.
     const hostile = '<div>'.repeat(200_000)
     await using ws = await bootKernel({
-      waits: { parse: 2_000 },
+      timeouts: { parse: 2_000 },
       files: { 'a.html': hostile, 'b.lua': 'function f() end\n', 'c.json': '{"key": 1}' },
     })
     let turns = 0

@@ -379,7 +379,7 @@ describe('unified_search/structural: rewrite', () => {
       })
     expect(await growing({ regex: '(' })).toMatchObject({
       code: 'VT_SEARCH_PATTERN',
-      message: "'(' of fix_config is no regular expression: unclosed group.",
+      message: "'(' of fix_config is not a regular expression: unclosed group.",
     })
     expect(await growing({ kind: 'nonsense' })).toMatchObject({
       code: 'VT_SEARCH_KIND',
@@ -406,7 +406,7 @@ describe('unified_search/structural: rewrite', () => {
       notices: [
         {
           code: 'VT_SEARCH_PARSE',
-          message: expect.stringContaining('1 replacement of what does not parse is left out'),
+          message: expect.stringContaining('left out: 1 replacement in syntax errors'),
         },
       ],
     })

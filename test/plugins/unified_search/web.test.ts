@@ -261,9 +261,9 @@ describe('unified_search/web: redirects', () => {
     expect(server.seen.length).toBe(6)
   })
 
-  it('detects a circle of redirects', async () => {
+  it('detects a loop of redirects', async () => {
     const { error } = await served(site({ '/': redirect('/b'), '/b': redirect('/') }))
-    expect(error).toMatchObject({ code: 'VT_WEB_REDIRECTS', message: expect.stringContaining('circle') })
+    expect(error).toMatchObject({ code: 'VT_WEB_REDIRECTS', message: expect.stringContaining('redirects in a loop') })
   })
 
   it.each(['http://169.254.169.254/latest/meta-data/', 'http://localhost:9/', 'http://[::1]/', 'http://2130706434/'])(
@@ -795,7 +795,7 @@ describe('unified_search/web: heavy pages', () => {
       ...(await Promise.all([read(2), read(3)])),
     ]) {
       expect(result).toMatchObject({ ok: true, output: { content: 'hello' } })
-      expect(result.text).toContain('too heavy')
+      expect(result.text).toContain('too large or too broken')
     }
   })
 

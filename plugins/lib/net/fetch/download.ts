@@ -1,13 +1,16 @@
-import { one } from './body.js'
-import { sendRequest } from './connect.js'
+import { takeFirst } from './body.js'
+import { sendRequest } from './send_request.js'
 import { webFailure } from './failure.js'
 import { checkHost, readUrl } from './guard.js'
-import { hostOf } from './hosts.js'
+import { toHost } from './hosts.js'
 import type { WebSettings } from './settings.js'
 
 const maxRedirects = 5
 
-/** Fetches a file as it is, by the rules of every request: each hop's host and addresses are checked. Throws VT_WEB_*. */
+/**
+ * Downloads a file unchanged under the rules of every request: host and addresses of each hop are checked. Throws
+ * VT_WEB_*.
+ */
 export async function download(
   from: string,
   { max_bytes, signal }: { max_bytes: number; signal: AbortSignal },
@@ -17,13 +20,13 @@ export async function download(
   for (let hop = 0; hop <= maxRedirects; hop++) {
     checkHost(url, settings)
     await using answer = await sendRequest(url, { method: 'GET', headers: { accept: '*/*' }, signal }, settings)
-    const location = one(answer.headers['location'])
+    const location = takeFirst(answer.headers['location'])
     if (answer.status >= 300 && answer.status < 400 && location !== undefined) {
       url = readUrl(location, url.href)
       continue
     }
     if (answer.status !== 200)
-      throw webFailure('VT_WEB_HTTP', `${hostOf(url)} answers ${answer.status} to ${url.href}.`)
+      throw webFailure('VT_WEB_HTTP', `${toHost(url)} answers ${answer.status} to ${url.href}.`)
     const chunks: Buffer[] = []
     let bytes = 0
     for await (const chunk of answer.body) {

@@ -1,6 +1,6 @@
 import { fail, VtError, type JsonObject } from '../../../../core/shapes/index.js'
 
-/** A failure of the web with a code of the slot, whose manifest has the hint. */
+/** Creates a web error with a code of the slot. The manifest of the slot provides the hint. */
 export function webFailure(
   code: string,
   message: string,
@@ -9,12 +9,14 @@ export function webFailure(
   return new VtError(fail(code, message, extra).error)
 }
 
-/** What the network said, in kinds a reader can act upon. */
+/** Converts a network error to a kind that a reader can act upon. */
 export function networkFailure(error: unknown, host: string): VtError {
   if (error instanceof VtError) return error
-  const code = codeOf(error)
+  const code = findErrorCode(error)
   const kind = kinds.find(([pattern]) => pattern.test(code))?.[1] ?? 'connection'
-  return webFailure('VT_WEB_NETWORK', `${host}: ${says[kind]}${code ? ` (${code})` : ''}.`, { details: { kind } })
+  return webFailure('VT_WEB_NETWORK', `${host}: ${DESCRIPTIONS[kind]}${code ? ` (${code})` : ''}.`, {
+    details: { kind },
+  })
 }
 
 type Kind = 'dns' | 'tls' | 'cut' | 'protocol' | 'connection'
@@ -24,19 +26,19 @@ const kinds: [RegExp, Kind][] = [
   [/^(Z_|ERR_STREAM_PREMATURE_CLOSE|UND_ERR_ABORTED|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|ERR_BROTLI|ERR__)/, 'cut'],
   [/^(HPE_|UND_ERR_HEADERS_OVERFLOW|UND_ERR_INFO|UND_ERR_RESPONSE)/, 'protocol'],
 ]
-const says: Record<Kind, string> = {
+const DESCRIPTIONS: Record<Kind, string> = {
   dns: 'the name has no address',
-  tls: 'the certificate or the encryption was not accepted',
+  tls: 'the certificate or the encryption is not accepted',
   cut: 'the body ended early or is damaged',
-  protocol: 'the answer is no HTTP',
+  protocol: 'the answer is not valid HTTP',
   connection: 'the connection failed',
 }
 
-function codeOf(error: unknown): string {
+function findErrorCode(error: unknown): string {
   const { code, errors, cause } = (error ?? {}) as { code?: unknown; errors?: unknown[]; cause?: unknown }
   if (typeof code === 'string') return code
-  return errors?.length ? codeOf(errors[0]) : cause ? codeOf(cause) : ''
+  return errors?.length ? findErrorCode(errors[0]) : cause ? findErrorCode(cause) : ''
 }
 
-/** The beginning of a URL, for messages. */
-export const brief = (url: string): string => (url.length > 120 ? `${url.slice(0, 119)}…` : url)
+/** Shortens a URL for messages. */
+export const shortenUrl = (url: string): string => (url.length > 120 ? `${url.slice(0, 119)}…` : url)

@@ -1,4 +1,4 @@
 import type { Settings } from '../../../../core/shapes/index.js'
 
-/** The block `web` of the settings, by which pages are fetched. */
+/** Block `web` of the settings, used to fetch pages. */
 export type WebSettings = Settings['web']

@@ -34,7 +34,7 @@ export const rows: Row[] = [
   [
     '213',
     'prefer unified_search over shell grep/find',
-    describes('unified_exec', /To find and read files use the other tools/),
+    describes('unified_exec', /Use the other tools to find and read files/),
   ],
   ['214', 'prefer grep for text', describes('unified_search', /Searches text by regular expression/)],
   ['215', 'prefer structural for syntax', describes('unified_search', /For code structure use structural/)],

@@ -417,7 +417,7 @@ export const rows: Row[] = [
     'duplicate-call protection',
     async () => {
       const s = await scene([...Array.from({ length: 8 }, () => step(read('a.txt'))), done], {
-        boot: { files, waits: { reading: 0 }, config: { tools: { max_repeated_tool_calls: 2 } } as never },
+        boot: { files, timeouts: { reading: 0 }, config: { tools: { max_repeated_tool_calls: 2 } } as never },
       })
       await s.run('go')
       expect(JSON.stringify(s.peer.bodies.map(({ messages }) => messages))).toMatch(/VT_GUARD_DUPLICATE/)

@@ -25,7 +25,7 @@ export const rows: Row[] = [
       await vtcode(at, ['chat', '--quiet'], { input: 'hello\n/loop 7m look at the build\n' })
       expect((await chat('/loop list')).err).toMatch(/^1 +every 6m .*look at the build$/m)
       await chat('/loop cancel 1')
-      expect((await chat('/loop list')).err).toContain('Nothing begins by itself.')
+      expect((await chat('/loop list')).err).toContain('No tasks are scheduled in this chat.')
     },
   ],
   [

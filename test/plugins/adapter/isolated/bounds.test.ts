@@ -37,7 +37,7 @@ beforeAll(async () => {
   vt = await bootKernel({
     manifests: [plugins.root],
     config: { plugins: { isolate: 'auto' } },
-    waits: { unread: 500 },
+    timeouts: { unread: 500 },
     files: { small: 'abc', large: 'x'.repeat(20 * 1_048_576), huge: 'x'.repeat(50 * 1_048_576) },
   })
   vt.kernel.inspection.onChange((uri) => changed.push(uri))

@@ -20,7 +20,7 @@ async function opened({ root, home }: TempWorkspace): Promise<Opened> {
     env,
     mode: 'full-auto',
     surface: 'test',
-    waits: { restart: 20 },
+    timeouts: { restart: 20 },
   })
   return Object.assign(Object.create(kernel) as Kernel, { [Symbol.asyncDispose]: () => kernel.close() })
 }
@@ -63,10 +63,10 @@ describe('mcp client: hostile server', () => {
           .map(({ message }) => message)
           .join(),
       )
-      .toContain('is not what it was')
+      .toContain('The tool echo of the MCP server s has changed since you agreed to it')
     expect(await echo(vt)).toMatchObject({ ok: false, error: { code: 'VT_MCP_TOOL_CHANGED' } })
     await goesOn(vt)
-    await isNamed(made, /VT_MCP_TOOL_CHANGED.* echo of the MCP server s is not what it was/)
+    await isNamed(made, /VT_MCP_TOOL_CHANGED.* echo of the MCP server s has changed since you agreed to it/)
   })
 
   it('refreshes a list that changes 10,000 times a second only a few times and delays no other call', async () => {
@@ -79,7 +79,7 @@ describe('mcp client: hostile server', () => {
     }
     const lists = (await made.asked()).filter((method) => method === 'tools/list').length
     expect(lists).toBeLessThan(12)
-    await isNamed(made, /VT_MCP_NOTED.*announced changed lists faster than anybody can read them/)
+    await isNamed(made, /VT_MCP_NOTED.*announced changed lists faster than they can be read/)
   })
 
   it('offers no tool of a server that lists 10,000, and keeps the old tools of one that grows to that', async () => {
@@ -87,11 +87,11 @@ describe('mcp client: hostile server', () => {
     await using vt = await made.boot()
     expect(vt.list().filter(({ slot }) => slot.startsWith('mcp__s'))).toEqual([])
     await goesOn(vt)
-    await isNamed(made, /it offers 10000 tools, and 2000 is the most/)
+    await isNamed(made, /it offers 10000 tools; at most 2000 are allowed/)
     await using growing = await place('grows')
     await using other = await growing.boot()
     expect(await echo(other)).toMatchObject({ ok: true })
-    await expect.poll(growing.doctor).toMatch(/its changed list cannot be taken: it offers 10000 tools/)
+    await expect.poll(growing.doctor).toMatch(/its changed list cannot be used: it offers 10000 tools/)
     expect(await echo(other, 'y')).toMatchObject({ ok: true, text: 'again y' })
   })
 
@@ -171,11 +171,11 @@ describe('mcp client: hostile server', () => {
       .filter(({ code }) => code === 'VT_MCP_NOTED')
       .map(({ message }) => message)
     expect(said).toEqual([
-      'The MCP server s lists what cannot be used: tools[1] (broken): inputSchema.type is "string", "object" is needed.',
-      'The MCP server s lists what cannot be used: tools[2]: name is a number, text is needed.',
-      'The MCP server s lists what cannot be used: tools[3] (lists): inputSchema is a list, an object is needed.',
-      'The MCP server s lists what cannot be used: tools[4]: it is a string, an object is needed.',
-      'The MCP server s lists what cannot be used: tools[5] (echo): name is that of an earlier tool.',
+      'The MCP server s lists an unusable entry: tools[1] (broken): inputSchema.type is "string" instead of "object".',
+      'The MCP server s lists an unusable entry: tools[2]: name is a number; use a string.',
+      'The MCP server s lists an unusable entry: tools[3] (lists): inputSchema is a list instead of an object.',
+      'The MCP server s lists an unusable entry: tools[4]: it is a string instead of an object.',
+      'The MCP server s lists an unusable entry: tools[5] (echo): name is used by an earlier tool.',
     ])
     await isNamed(made, /tools\[1\] \(broken\): inputSchema\.type is "string"/)
   })
@@ -195,10 +195,10 @@ describe('mcp client: hostile server', () => {
         .filter(({ code }) => code.startsWith('VT_MCP'))
         .map(({ message }) => message),
     ).toEqual([
-      'The MCP server s lists what cannot be used: tools[1] (bad): inputSchema.type is "string", "object" is needed.',
-      'The MCP server s lists what cannot be used: tools[2]: it is a string, an object is needed.',
-      'The MCP server s lists what cannot be used: tools[3] (nameless): inputSchema is null, an object is needed.',
-      'The MCP server s lists what cannot be used: tools[4]: name is missing, text is needed.',
+      'The MCP server s lists an unusable entry: tools[1] (bad): inputSchema.type is "string" instead of "object".',
+      'The MCP server s lists an unusable entry: tools[2]: it is a string instead of an object.',
+      'The MCP server s lists an unusable entry: tools[3] (nameless): inputSchema is null instead of an object.',
+      'The MCP server s lists an unusable entry: tools[4]: name is missing; use a string.',
     ])
   })
 
@@ -250,12 +250,12 @@ describe('mcp client: hostile server', () => {
     const named = vt
       .diagnostics()
       .filter(({ code }) => code === 'VT_MCP_NOTED')
-      .map(({ message }) => /cannot be used: (.*)\.$/.exec(message)?.[1])
+      .map(({ message }) => /an unusable entry: (.*)\.$/.exec(message)?.[1])
     expect(named).toEqual([
-      'tools[1] (spaced): inputSchema.properties.place.x-mcp-header: "a b\\r\\nc" is no name of a header',
-      'tools[2] (twice): inputSchema.properties.other.x-mcp-header: PLACE is the header of an earlier property',
-      'tools[3] (list): inputSchema.properties.places.items.x-mcp-header: only a property has a header',
-      'tools[4] (number): inputSchema.properties.place.x-mcp-header: a value of the type "number" cannot be sent in one',
+      'tools[1] (spaced): inputSchema.properties.place.x-mcp-header: "a b\\r\\nc" is not a valid header name',
+      'tools[2] (twice): inputSchema.properties.other.x-mcp-header: an earlier property uses the header PLACE',
+      'tools[3] (list): inputSchema.properties.places.items.x-mcp-header: only a property may have a header',
+      'tools[4] (number): inputSchema.properties.place.x-mcp-header: a value of type "number" cannot be sent in a header',
     ])
   })
 })
@@ -274,9 +274,7 @@ it('closes servers that were only listed when too many are configured, and docto
     ok: false,
     error: {
       code: 'VT_MCP_START',
-      message: expect.stringContaining(
-        '2 servers are connected already, which is the most that mcp.max_connections allows',
-      ),
+      message: expect.stringContaining('2 servers are connected already, the limit of mcp.max_connections'),
     },
   })
   expect(await call('a')).toMatchObject({ ok: true })

@@ -93,11 +93,11 @@ it('shows up to 4 KB of a long description in a search and its marked beginning 
   })
   const listed = (name: string) => vt.kernel.tools().find((one) => one.name === `mcp__s__${name}`)!.description
   expect(listed('short')).toBe(texts(200))
-  expect(listed('long')).toMatch(/^Begins here\. [\s\S]*… \(cut, of 39\d\d characters\)$/)
+  expect(listed('long')).toMatch(/^Begins here\. [\s\S]*… \(cut from 39\d\d characters\)$/)
   expect(listed('long').length).toBeLessThanOrEqual(1_024)
   const found = async (name: string) =>
     ((await vt.call('unified_search', { action: 'tools', keyword: `mcp__s__${name}` })) as { text: string }).text
   expect(await found('long')).toContain('word ends here.')
-  expect(await found('longer')).toMatch(/… \(cut, of 90\d\d characters\)/)
+  expect(await found('longer')).toMatch(/… \(cut from 90\d\d characters\)/)
   expect(await found('longer')).not.toContain('ends here.')
 })

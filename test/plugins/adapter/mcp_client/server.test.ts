@@ -2,7 +2,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import type { Asker, Config, Waits } from 'vtcode'
+import type { Asker, Config, Timeouts } from 'vtcode'
 import { bootKernel, matches, tempWorkspace, type Booted } from 'vtcode/test'
 import { remote } from '../../../support/remote.js'
 
@@ -16,8 +16,8 @@ const tools = (...names: string[]): string =>
       inputSchema: { type: 'object', properties: { n: { type: 'integer' } } },
     })),
   )
-const boot = (server: object, waits: Partial<Waits> = {}): Promise<Booted> =>
-  bootKernel({ waits, config: { automation, mcp: { servers: { s: server } } } as Config })
+const boot = (server: object, timeouts: Partial<Timeouts> = {}): Promise<Booted> =>
+  bootKernel({ timeouts, config: { automation, mcp: { servers: { s: server } } } as Config })
 
 it('leaves a server that fails six times in a row alone until a reload and serves everything else', async () => {
   await using place = await tempWorkspace({ 'tools.json': tools('die', 'echo') })

@@ -84,7 +84,7 @@ it('offers new tools after an upgrade, serves unchanged ones and drops removed o
       .map(({ message }) => message),
   ).toEqual([
     'The tool new_one of the MCP server docs is new.',
-    'The tool search of the MCP server docs is not what it was when it was agreed to.',
+    'The tool search of the MCP server docs has changed since you agreed to it.',
   ])
 })
 
@@ -136,7 +136,7 @@ it('shows the difference and records consent with one command, and refuses conse
   })
   expect(await vtcode(made, ['trust', 'server', 'nobody'])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('there are: docs'),
+    stderr: expect.stringContaining("Server not found: 'nobody'; known: docs"),
   })
   expect(await vtcode(made, ['trust', 'server', 'docs', '--yes'])).toMatchObject({
     code: 0,

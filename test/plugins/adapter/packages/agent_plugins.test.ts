@@ -309,7 +309,7 @@ describe('agent-plugins conformance: recovery', () => {
       .map(({ message }) => message)
       .join('\n')
     expect(told).toContain('conformanceUnknown')
-    expect(told).toContain("'extensions' is no object")
+    expect(told).toContain("'extensions' is not an object")
   })
   it('passes skills.recovery.invalid-mcp-document', () => {
     expect(skills()).toContain('invalid:invalid-mcp-valid')
@@ -335,7 +335,7 @@ describe('agent-plugins beyond the conformance suite', () => {
 
   it('disables only a part whose file is of the wrong kind and accepts an absent one', async () => {
     await using wrong = await boot({ 'plugin.json': plugin('pack'), skills: 'a file', 'mcp.json/x': '' })
-    expect(wrong.told().join('\n')).toMatch(/mcp\.json[\s\S]*skills is no folder/)
+    expect(wrong.told().join('\n')).toMatch(/mcp\.json[\s\S]*skills is not a folder/)
     await using bare = await boot({ 'plugin.json': plugin('pack') })
     expect(bare.told()).toEqual([])
   })

@@ -1,7 +1,7 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createKernel, homeOf, openTrust, consentItems, type Config, type Kernel, type Result } from 'vtcode'
+import { createKernel, resolveHome, openTrust, listConsentItems, type Config, type Kernel, type Result } from 'vtcode'
 import { bootKernel, tempWorkspace, type Booted, type Files, type TempWorkspace } from 'vtcode/test'
 import { install, vtcode } from '../../../support/program.js'
 
@@ -98,10 +98,10 @@ describe('lifecycle hooks of a Claude Code plugin', () => {
     })
     expect(verdict(await read(made.vt))).toBe('VT_POLICY_DENIED Not this.')
     expect(told(made.vt.kernel, 'VT_FORMAT_UNSUPPORTED')).toMatch(
-      /never happens here .*\(2: TeammateIdle, WorktreeCreate\)[\s\S]*of type prompt, as no model judges calls here, .*\(1\)/,
+      /never happen here .*\(2: TeammateIdle, WorktreeCreate\)[\s\S]*of type prompt, because no model judges calls here, .*\(1\)/,
     )
     expect(told(made.vt.kernel, 'VT_FORMAT_INVALID')).toMatch(
-      /no command[\s\S]*no command[\s\S]*into a line for the shell|line for the shell[\s\S]*no list of hooks/,
+      /no command[\s\S]*no command[\s\S]*no list 'hooks'[\s\S]*value of the user into a shell command/,
     )
   })
 
@@ -262,9 +262,9 @@ describe('consent for lifecycle hooks', () => {
     ]).toEqual(['run', 'untrusted'])
     await before.close()
     const env = { HOME: place.home, PATH: process.env['PATH'] }
-    const home = homeOf({ home: place.home, env })
+    const home = resolveHome({ home: place.home, env })
     const trust = openTrust({ home, workspace: place.root, env })
-    trust.add(await consentItems({ workspace: place.root, home, user: place.home, env, trust }))
+    trust.add(await listConsentItems({ workspace: place.root, home, user: place.home, env, trust }))
     const after = await kernelIn(place)
     expect(verdict(await read(after))).toBe('VT_POLICY_DENIED Not this.')
     await after.close()

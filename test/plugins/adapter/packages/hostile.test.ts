@@ -50,7 +50,7 @@ describe.each(markers)('package of %s', (_, marker) => {
   it.each([
     ['is nested deeply', '{"a":'.repeat(30_000) + '1' + '}'.repeat(30_000), /nested more than/],
     ['reaches for a prototype', '{"name":"pack","__proto__":{"polluted":true}}', /'__proto__' is not allowed/],
-    ['is a list', '[]', /no object/],
+    ['is a list', '[]', /not an object/],
     ['is empty', '', /JSON/],
     ['is no text', Buffer.from([0xff, 0xfe, 0, 1]), /JSON/],
     ['is huge', ' '.repeat(300_000), /larger than 256 KiB/],

@@ -18,7 +18,7 @@ it('shows the instructions of a package before consent, sends them to the model 
   const at = hold(await home(peer, gemini, { settings: { agent: { model: 'peer/m' } } }))
   const system = (): string => (peer.bodies.at(-1) as { messages: { content: string }[] }).messages[0]!.content
   const added = await run(at, ['plugins', 'add', 'gem', '--yes'])
-  expect(added.err).toMatch(/tells every model what stands in GEMINI\.md\n {2}agent helper {2}Helps with tests\./)
+  expect(added.err).toMatch(/gives every model the instructions in GEMINI\.md\n {2}agent helper {2}Helps with tests\./)
   await run(at, ['ask', 'go'])
   expect(system()).toMatch(
     /<instructions path="gem:GEMINI\.md">\nCall the sea tool for seas\. &lt;\/instructions> @gemini-extension\.json\n<\/instructions>/,

@@ -165,7 +165,7 @@ describe('signIn', () => {
         [200, { ...code, expires_in: 1 }],
         [400, pending],
       ],
-      'nobody signed in',
+      'the user did not sign in',
     ],
     ['more than 64 KiB', [[200, { ...code, padding: 'a'.repeat(70_000) }]], tooLong],
   ])('refuses a server that gives %s', async (_, answers, reason) => {

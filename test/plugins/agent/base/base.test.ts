@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import {
-  earlierResult,
-  idMaker,
+  findEarlierResult,
+  createIdMaker,
   LoopDetector,
-  seeded,
-  textOfResult,
-  uuidOf,
+  createSeededRandom,
+  toModelText,
+  createUuid,
 } from '../../../../build/plugins/agent/base/index.js'
 import { fc, runs } from '../../../support/property.js'
 
@@ -16,7 +16,7 @@ describe('id generators', () => {
       fc.property(fc.uniqueArray(time, { minLength: 2, maxLength: 6 }), fc.integer(), (times, seed) => {
         const make = () => {
           let now = 0
-          const id = idMaker({ now: () => now, sleep: async () => {} }, seeded(seed))
+          const id = createIdMaker({ now: () => now, sleep: async () => {} }, createSeededRandom(seed))
           return times.map((time) => ((now = time), id('th')))
         }
         const ids = make()
@@ -26,7 +26,9 @@ describe('id generators', () => {
         expect([...ids].sort()).toEqual(inOrder)
       }),
     )
-    expect(uuidOf(seeded(1))).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    expect(createUuid(createSeededRandom(1))).toMatch(
+      /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+    )
   })
 })
 
@@ -42,8 +44,8 @@ describe('LoopDetector', () => {
         (calls) => {
           const detector = new LoopDetector()
           calls.forEach(([identity, effects], index) => {
-            expect(detector.objection(identity)).toBeUndefined()
-            expect(detector.note(identity, `result ${index}`, effects)).toBeUndefined()
+            expect(detector.describeLoop(identity)).toBeUndefined()
+            expect(detector.record(identity, `result ${index}`, effects)).toBeUndefined()
           })
         },
       ),
@@ -52,14 +54,17 @@ describe('LoopDetector', () => {
   })
   it('warns at the fourth equal result and refuses after the eighth, unless a change came between', () => {
     const detector = new LoopDetector()
-    const remarks = Array.from({ length: 8 }, () => [detector.objection('a'), detector.note('a', 'same', runsOnly)])
+    const remarks = Array.from({ length: 8 }, () => [
+      detector.describeLoop('a'),
+      detector.record('a', 'same', runsOnly),
+    ])
     expect(remarks.map(([objection, remark]) => [objection, remark !== undefined])).toEqual(
       Array.from({ length: 8 }, (_, n) => [undefined, n === 3]),
     )
-    expect(detector.objection('a')).toContain('8 times')
-    expect(detector.objection('b')).toBeUndefined()
-    detector.note('b', 'x', writes)
-    expect(detector.objection('a')).toBeUndefined()
+    expect(detector.describeLoop('a')).toContain('8 times')
+    expect(detector.describeLoop('b')).toBeUndefined()
+    detector.record('b', 'x', writes)
+    expect(detector.describeLoop('a')).toBeUndefined()
   })
   it('refuses a cycle of two to six calls after four rounds, unless one result differs', () => {
     fc.assert(
@@ -67,27 +72,27 @@ describe('LoopDetector', () => {
         const detector = new LoopDetector()
         const round = Array.from({ length: period * 4 }, (_, index) => `call ${index % period}`)
         round.forEach((identity, index) => {
-          expect(detector.objection(identity)).toBeUndefined()
-          detector.note(identity, index === other ? 'another' : `of ${identity}`, quiet)
+          expect(detector.describeLoop(identity)).toBeUndefined()
+          detector.record(identity, index === other ? 'another' : `of ${identity}`, quiet)
         })
         const broken = other !== null && other < round.length
-        expect(detector.objection('call 0') === undefined).toBe(broken)
-        expect(detector.objection('something else')).toBeUndefined()
+        expect(detector.describeLoop('call 0') === undefined).toBe(broken)
+        expect(detector.describeLoop('something else')).toBeUndefined()
       }),
       { numRuns: runs(200) },
     )
   })
 })
 
-describe('textOfResult', () => {
+describe('toModelText', () => {
   it('lists the code, the hint and the next step of a failure, and its remarks', () => {
-    const { text, is_error } = textOfResult({
+    const { text, is_error } = toModelText({
       ok: false,
       error: { code: 'VT_X', message: 'm', hint: 'h', retryable: false, next: { tool: 't', input: { a: 1 } } },
       notices: [{ code: 'VT_N', message: 'n' }],
     })
     expect([is_error, text.split('\n')]).toEqual([true, ['ERROR VT_X: m', 'Hint: h', 'Next: t {"a":1}', '[VT_N] n']])
-    expect(textOfResult({ ok: true, output: { spool_path: '.vtcode/spool/a' }, text: 't' })).toEqual({
+    expect(toModelText({ ok: true, output: { spool_path: '.vtcode/spool/a' }, text: 't' })).toEqual({
       text: 't',
       is_error: false,
       spool_path: '.vtcode/spool/a',
@@ -95,7 +100,7 @@ describe('textOfResult', () => {
   })
   it('adds a short or full "Say:" line for a change that was not applied, unless a next call follows', () => {
     const told = (say: string, next?: { tool: string; input: object }) =>
-      textOfResult({
+      toModelText({
         ok: false,
         error: {
           code: 'VT_X',
@@ -125,7 +130,7 @@ describe('textOfResult', () => {
       },
     ]
     const found = (before: string, now: string, is_error = false, same = new Set(['c'])) =>
-      earlierResult(message(before, is_error), same, now)?.call_id
+      findEarlierResult(message(before, is_error), same, now)?.call_id
     expect([found(long, long), found(long, `${long}\n[VT_N] n`)]).toEqual(['c', 'c'])
     expect([
       found(long, `${long}x`),

@@ -78,7 +78,7 @@ describe('model choice at start', () => {
     const person = await typing(at, ['exec', 'hi'], { env: { ...env, VTCODE_HOME: '/sys/vtcode' } })
     await person.until('Which model?')
     person.terminal.write('\r')
-    await person.until('/sys/vtcode/vtcode.config.yaml is not changed: ')
+    await person.until("Cannot change '/sys/vtcode/vtcode.config.yaml': ")
     await person.until('agent: { model: anthropic/claude-sonnet-5-5 }')
     expect(await person.end()).toMatchObject({ code: 0, rest: expect.stringContaining('from the pick') })
   })

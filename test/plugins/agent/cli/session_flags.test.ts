@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
-import { definedOnly } from '../../../../build/core/shapes/index.js'
-import { readTask, sessionOptions } from '../../../../build/plugins/agent/cli/index.js'
+import { omitUndefined } from '../../../../build/core/shapes/index.js'
+import { readTask, toAgentOptions } from '../../../../build/plugins/agent/cli/index.js'
 
 it('turns session flags into agent options and leaves out flags that are not set', () => {
-  expect(sessionOptions({})).toEqual({})
-  expect(Object.keys(sessionOptions({}))).toEqual([])
-  const model = (model?: string, provider?: string) => sessionOptions(definedOnly({ model, provider })).model
+  expect(toAgentOptions({})).toEqual({})
+  expect(Object.keys(toAgentOptions({}))).toEqual([])
+  const model = (model?: string, provider?: string) => toAgentOptions(omitUndefined({ model, provider })).model
   expect([model('m'), model('m', 'p'), model('p/m', 'p'), model('q/m', 'p'), model(undefined, 'p')]).toEqual([
     'm',
     'p/m',
@@ -15,9 +15,9 @@ it('turns session flags into agent options and leaves out flags that are not set
     'p',
   ])
   expect([
-    sessionOptions({ resume: 'ses_1' }),
-    sessionOptions({ continue: true }),
-    sessionOptions({ sessionId: 'ses_2', keep: true }),
+    toAgentOptions({ resume: 'ses_1' }),
+    toAgentOptions({ continue: true }),
+    toAgentOptions({ sessionId: 'ses_2', keep: true }),
   ]).toEqual([{ resume: 'ses_1' }, { resume: 'last' }, { session_id: 'ses_2', providers: { session: 'disk' } }])
 })
 

@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createKernel, type Kernel } from 'vtcode'
 import * as agent from 'vtcode/agent'
-import { createAgent, type Place } from 'vtcode/agent'
+import { createAgent, type RunContext } from 'vtcode/agent'
 import { tempWorkspace } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
 import { hold, items, scene } from '../../../support/inside.js'
 import { call, eventsOf, home, settingsFor, startPeer, vtcode, type Home } from '../../../support/peer.js'
 
 /** Components by the specification, in the order of `places`. */
-const places: Place[] = ['interactive', 'exec', 'ci', 'bench', 'worker']
+const places: RunContext[] = ['interactive', 'exec', 'ci', 'bench', 'worker']
 const table = {
   approval: ['prompt', 'deny_ask', 'deny_ask', 'approve_all', 'deny_ask'],
   sandbox: ['workspace', 'workspace', 'strict', 'strict', 'strict'],
@@ -106,7 +106,7 @@ describe('agent components', () => {
       ),
     )
     // Allowed: the component files, the default of the library, and a mark in memory only.
-    expect(looking.sort()).toEqual(['base/clock.ts', 'components/contexts.ts', 'model/transport.ts', 'open.ts'])
+    expect(looking.sort()).toEqual(['base/clock.ts', 'components/run_context.ts', 'model/transport.ts', 'open.ts'])
   })
 
   it('repeats a run byte for byte with the clock and random numbers of the caller', async () => {
@@ -343,7 +343,7 @@ describe('components from a module', () => {
 
   it('exits with code 3 when a component module is missing, throws or has the wrong shape', async () => {
     for (const [code, says] of [
-      ['export default () => ({})', 'makes no clock, which has now and sleep.'],
+      ['export default () => ({})', 'returns no clock, which needs now and sleep.'],
       ['export default () => { throw new Error("no luck") }', 'fails: no luck'],
       ['export const other = 1', 'cannot be loaded'],
     ] as const) {

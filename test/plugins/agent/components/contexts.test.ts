@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { runContextOf, runContexts } from '../../../../build/plugins/agent/components/index.js'
+import { resolveRunContext, runContexts } from '../../../../build/plugins/agent/components/index.js'
 
 it('allows only contexts that are at least as strict as the default', () => {
   const allowed = (verb: 'interactive' | 'exec', env = {}) =>
     runContexts.filter((asked) => {
       try {
-        return runContextOf(verb, asked, env) === asked
+        return resolveRunContext(verb, asked, env) === asked
       } catch (error) {
         expect(error).toMatchObject({
           code: 'VT_CONFIG_INVALID',
@@ -18,9 +18,9 @@ it('allows only contexts that are at least as strict as the default', () => {
   expect(allowed('exec')).toEqual(['exec', 'ci', 'bench', 'worker'])
   expect(allowed('exec', { CI: 'true' })).toEqual(['ci', 'worker'])
   expect([
-    runContextOf('exec', undefined, {}),
-    runContextOf('exec', undefined, { CI: '1' }),
-    runContextOf('exec', undefined, { CI: 'false' }),
-    runContextOf('interactive', undefined, { CI: '1' }),
+    resolveRunContext('exec', undefined, {}),
+    resolveRunContext('exec', undefined, { CI: '1' }),
+    resolveRunContext('exec', undefined, { CI: 'false' }),
+    resolveRunContext('interactive', undefined, { CI: '1' }),
   ]).toEqual(['exec', 'ci', 'exec', 'interactive'])
 })

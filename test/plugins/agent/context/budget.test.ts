@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { dedupe, tokenBudget } from '../../../../build/plugins/agent/context/index.js'
+import { dedupe, computeTokenBudget } from '../../../../build/plugins/agent/context/index.js'
 import { fc, runs } from '../../../support/property.js'
 
-describe('tokenBudget', () => {
+describe('computeTokenBudget', () => {
   it('leaves room for the answer in every context window and compacts before the hard limit', () => {
-    type Arguments = Parameters<typeof tokenBudget>
+    type Arguments = Parameters<typeof computeTokenBudget>
     const size = fc.integer({ min: 1000, max: 2_000_000 })
     fc.assert(
       fc.property(
@@ -23,7 +23,7 @@ describe('tokenBudget', () => {
             harness: { auto_compaction_threshold_tokens: threshold },
             context: { max_context_tokens },
           } as unknown as Arguments[1]
-          const budget = tokenBudget(model, settings, lowered)
+          const budget = computeTokenBudget(model, settings, lowered)
           expect(budget.window).toBe(Math.min(context_window ?? Infinity, lowered))
           expect(budget.hard + budget.output).toBeLessThanOrEqual(budget.window)
           expect(budget.output).toBeGreaterThan(0)

@@ -156,7 +156,7 @@ describe('compaction of a long conversation', () => {
     expect(old).toEqual(before.messages.slice(0, old.length))
     expect(first.messages.at(-1)).toMatchObject({
       role: 'user',
-      content: expect.stringMatching(/^You shorten the record[\s\S]*The record is all that stands above\.$/),
+      content: expect.stringMatching(/^You shorten the record[\s\S]*The record is everything above this\.$/),
     })
     checkLog(s.events)
     const other = await scene(script(steps), {

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest'
 import { createKernel, openWorkspace } from 'vtcode'
 import { createAgent } from 'vtcode/agent'
 import { bootKernel } from 'vtcode/test'
-import { agentSettings } from '../../../../build/plugins/agent/base/index.js'
-import { instructionText } from '../../../../build/plugins/agent/context/index.js'
+import { resolveAgentSettings } from '../../../../build/plugins/agent/base/index.js'
+import { readInstructionText } from '../../../../build/plugins/agent/context/index.js'
 import { findAgents } from '../../../../build/plugins/agent/delegation/index.js'
 import { scene, type Scene } from '../../../support/inside.js'
 import { call, settingsFor } from '../../../support/peer.js'
@@ -186,7 +186,7 @@ describe('read rules for instructions', () => {
     expect(agents.filter(({ source }) => source === 'workspace').map(({ name }) => name)).toEqual(['plain'])
     expect(faults.map(({ message }) => message)).toEqual(
       expect.arrayContaining([
-        'The file cannot be read: A rule denies reading it.',
+        'The file cannot be read: A rule denies reading the file.',
         'The file cannot be read: The link leads out of the workspace.',
       ]),
     )
@@ -309,7 +309,7 @@ it('reads no denied or outside file when files are exchanged for links during th
   try {
     const end = Date.now() + 1500
     while (Date.now() < end || wanted.some((text) => !seen.has(text))) {
-      const text = await instructionText(kernel, workspace, agentSettings(kernel))
+      const text = await readInstructionText(kernel, workspace, resolveAgentSettings(kernel))
       expect(text).not.toContain(secret)
       for (const one of wanted) if (text.includes(one)) seen.add(one)
     }

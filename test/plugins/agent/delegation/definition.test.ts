@@ -48,7 +48,7 @@ describe('parseAgent', () => {
       `${base}\npermissionMode: bypassPermissions`,
       /^permissionMode 4 .*never has more rights/,
     ],
-    ['hooks', `${base}\nhooks: {}`, /^hooks 4 .*gives no rights/],
+    ['hooks', `${base}\nhooks: {}`, /^hooks 4 .*cannot give rights/],
     ['servers', `${base}\nmcpServers: [x]`, /^mcpServers 4 /],
     ['allow rules', `${base}\nallow: ['*']`, /^allow 4 /],
     ['a key nearly right', `${base}\nmaxturns: 3`, /^maxturns 4 .*nearest: maxTurns/],
@@ -73,7 +73,7 @@ describe('parseAgent', () => {
     [
       'with a name that leads elsewhere',
       Buffer.from('---\nname: ../x\ndescription: d\n---\nx'),
-      /^2 The name "\.\.\/x"/,
+      /^2 Invalid name "\.\.\/x"/,
     ],
     ['without a description', Buffer.from('---\nname: a\n---\nx'), /^1 The agent has no description/],
     [
@@ -84,7 +84,7 @@ describe('parseAgent', () => {
     [
       'with too long a text',
       Buffer.from(`---\n${base}\n---\n${'x'.repeat(32 * 1024 + 1)}`),
-      /^2 The text behind the front matter has 32769 bytes/,
+      /^2 The text after the front matter has 32769 bytes/,
     ],
     ['that is no text', Buffer.from([0x2d, 0xff, 0xfe]), /^1 The file is not UTF-8/],
   ])('rejects a definition %s', (_, bytes, says) => {

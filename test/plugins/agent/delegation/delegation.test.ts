@@ -26,9 +26,9 @@ describe('delegation', () => {
     )
     expect(await s.agent.run('Work.')).toMatchObject({ outcome_code: 'success' })
     expect(s.answers()).toEqual([
-      'a1 (explorer) works beside you.',
+      'a1 (explorer) works in the background.',
       expect.stringContaining('First.'),
-      'a1 (explorer) has it.',
+      'a1 (explorer) has the message.',
       expect.stringContaining('Second.'),
       'a1 (explorer) is closed.',
     ])
@@ -52,7 +52,7 @@ describe('delegation', () => {
       names.map((name) => ['completed', `${name} is done.`]),
     )
     expect(s.most()).toBe(3)
-    expect(s.answers().filter((text) => !text.includes('works beside you'))).toEqual([
+    expect(s.answers().filter((text) => !text.includes('works in the background'))).toEqual([
       expect.stringMatching(/^ERROR VT_AGENT_LIMIT: 20 agents .*; 0 are left\./),
     ])
     expect(new Set(s.children().map(({ id }) => id)).size).toBe(20)

@@ -129,7 +129,7 @@ describe('agents of a killed process', () => {
     expect(memory).toMatchObject({
       grounded_facts: many.slice(-5).map((fact) => ({ fact, source: 'subagent:worker' })),
       touched_files: ['src/b.ts', 'src/a.ts'],
-      verification_todo: ['npm test passed (said by worker, not checked)'],
+      verification_todo: ['npm test passed (reported by worker, not checked)'],
       open_questions: ['Why?'],
       delegation_notes: ['`worker`: Half.'],
     })

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync, mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { createAgent } from 'vtcode/agent'
 import { describe, expect, it } from 'vitest'
-import { childRights } from '../../../../build/plugins/agent/delegation/index.js'
+import { computeChildRights } from '../../../../build/plugins/agent/delegation/index.js'
 import { delegation, report, says, spawn, tool, toolNames } from '../../../support/delegation.js'
 import { call } from '../../../support/peer.js'
 
@@ -123,7 +123,9 @@ describe('agent rights', () => {
     )
     await inner.agent.run('Work.')
     expect(toolNames(inner.bodies()[0])).not.toContain('agents')
-    expect(inner.answers()).toEqual([expect.stringMatching(/VT_AGENT_DEPTH.*1 deep and subagents\.max_depth is 1/s)])
+    expect(inner.answers()).toEqual([
+      expect.stringMatching(/VT_AGENT_DEPTH: The depth 1 reaches subagents\.max_depth 1/),
+    ])
     await inner.agent.close()
   })
 
@@ -133,7 +135,7 @@ describe('agent rights', () => {
     writeFileSync(join(s.root, 'src/a.ts'), '')
     const asked = { trusted: true, disallowed: [] as string[] }
     expect(
-      childRights(
+      computeChildRights(
         s.kernel,
         { mode: 'ask', only: { tools: ['unified_file'] } },
         { ...asked, mode: 'auto' },
@@ -141,9 +143,10 @@ describe('agent rights', () => {
       ),
     ).toMatchObject({ mode: 'ask', only: { tools: expect.not.arrayContaining(['unified_exec/run']) } })
     expect(
-      childRights(s.kernel, { mode: 'auto', only: { writes: ['src/**'] } }, asked, { delegates: false }).only.writes,
+      computeChildRights(s.kernel, { mode: 'auto', only: { writes: ['src/**'] } }, asked, { delegates: false }).only
+        .writes,
     ).toEqual(['src/**'])
-    const { only } = childRights(
+    const { only } = computeChildRights(
       s.kernel,
       { mode: 'auto', only: undefined },
       { ...asked, tools: ['unified_search', 'unified_file/read'], mode: 'plan' },

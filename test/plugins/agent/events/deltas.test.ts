@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createAgent, type AgentOptions, type Delta, type ThreadEvent } from 'vtcode/agent'
 import { describe, expect, it } from 'vitest'
-import { keepSecret, redactText } from '../../../../build/core/text/index.js'
+import { registerSecret, redactText } from '../../../../build/core/text/index.js'
 import { RunReader } from '../../../../build/plugins/agent/events/index.js'
 import { rounds } from '../../../support/exec.js'
 import { framesOf, wholeOf } from '../../../support/frames.js'
@@ -16,7 +16,7 @@ const stream = { 'content-type': 'text/event-stream' }
 const secret = `ghp_${'aB3'.repeat(12)}`
 // The key of the test provider.
 const named = 'key-of-the-peer-0123'
-keepSecret(named, 'PEER_API_KEY')
+registerSecret(named, 'PEER_API_KEY')
 
 /** Joins the deltas of each text; each starts where the previous one ended. */
 function joined(deltas: readonly Delta[]): Map<string, string> {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { briefly, Events } from '../../../../build/plugins/agent/events/index.js'
+import { describeInput, Events } from '../../../../build/plugins/agent/events/index.js'
 import { fc, runs } from '../../../support/property.js'
 
 type Body = Parameters<Events['emit']>[0]
@@ -76,10 +76,10 @@ describe('Events', () => {
 
 it('shortens a call to its action and its first text on one line without control characters', () => {
   expect([
-    briefly({ path: 'a', action: 'read', n: 1 }),
-    briefly({ n: 1 }),
-    briefly(undefined),
-    briefly({ command: 'a\nb\u001b[2J' }),
-    briefly({ a: 'x'.repeat(500) }).length,
+    describeInput({ path: 'a', action: 'read', n: 1 }),
+    describeInput({ n: 1 }),
+    describeInput(undefined),
+    describeInput({ command: 'a\nb\u001b[2J' }),
+    describeInput({ a: 'x'.repeat(500) }).length,
   ]).toEqual(['read a', '', '', 'a b\\u{1b}[2J', 100])
 })

@@ -20,7 +20,7 @@ const nothing: State = {
   phase: undefined,
   revisions: 0,
   unread_evaluation: undefined,
-  untold_refusals: [],
+  unread_refusals: [],
 }
 const ran = { command: 'npm test', exit_code: 1, timed_out: false, duration_ms: 5, digest: 'd' }
 const with_items = (
@@ -30,24 +30,24 @@ const with_items = (
 })
 const refused = [{ tool: 'unified_file', target: 'a.txt', code: 'VT_POLICY_DENIED' }]
 const failed = { failed: { ...ran, says: 'one is red' } }
-const around: Circumstances = { told: false, on: true, waiting: false, evaluated: false }
+const around: Circumstances = { refusalsRead: false, on: true, waiting: false, evaluated: false }
 
 describe('finish decision', () => {
   it.each<[string, Partial<State>, Partial<Circumstances>, string]>([
     [
       'reports changes that were not applied, in any case',
-      { untold_refusals: refused, ...with_items(['a', 'pending']) },
+      { unread_refusals: refused, ...with_items(['a', 'pending']) },
       { on: false, waiting: true },
-      'tell',
+      'report',
     ],
-    ['reports them once', { untold_refusals: refused }, { told: true, on: false }, 'end success'],
+    ['reports them once', { unread_refusals: refused }, { refusalsRead: true, on: false }, 'end success'],
     ['ends with open items when the finish loop is off', with_items(['a', 'pending']), { on: false }, 'end success'],
     ['lets a waiting input come first', with_items(['a', 'pending']), { waiting: true }, 'end success'],
     [
       'continues with open items',
       with_items(['a', 'completed'], ['b', 'pending'], ['c', 'in_progress'], ['d', 'blocked']),
       {},
-      'go on',
+      'continue',
     ],
     [
       'stops after three turns without a call',
@@ -59,7 +59,7 @@ describe('finish decision', () => {
       'continues after two turns without a call',
       { ...with_items(['a', 'pending']), idle: { turns: 2, now: false } },
       {},
-      'go on',
+      'continue',
     ],
     [
       'hands off when all open items are blocked',
@@ -87,7 +87,7 @@ describe('finish decision', () => {
     ],
     ['verifies a complete list', with_items(['a', 'completed']), {}, 'verify'],
     ['verifies an empty list too', {}, {}, 'verify'],
-    ['continues after a failed verification', { failures: { all: 1, same: 1, last: '' } }, { ran: failed }, 'go on'],
+    ['continues after a failed verification', { failures: { all: 1, same: 1, last: '' } }, { ran: failed }, 'continue'],
     [
       'ends at the fourth equal failure',
       { failures: { all: 4, same: 4, last: '' } },
@@ -120,7 +120,7 @@ describe('finish decision', () => {
       'continues instead of an evaluation while steps are open',
       { phase: { phase: 'build', round: 0 }, ...with_items(['a', 'pending']) },
       { evaluated: true },
-      'go on',
+      'continue',
     ],
     [
       'lets a waiting input come before an evaluation',
@@ -145,9 +145,9 @@ describe('finish decision', () => {
       {},
       'verify',
     ],
-    ['continues after the seventh failure', { failures: { all: 7, same: 3, last: '' } }, { ran: failed }, 'go on'],
+    ['continues after the seventh failure', { failures: { all: 7, same: 3, last: '' } }, { ran: failed }, 'continue'],
     ['ends with success when no command failed', {}, { ran: {} }, 'end success'],
-  ])('%s', (_, state, circumstances, expected) => {
+  ])('decides that it %s', (_, state, circumstances, expected) => {
     const decision = decide({ ...nothing, ...state }, { ...around, ...circumstances })
     expect([decision.then, ...('outcome' in decision ? [decision.outcome] : [])].join(' ')).toBe(expected)
   })
@@ -161,7 +161,7 @@ describe('finish decision', () => {
       around,
     )
     expect(decision).toMatchObject({
-      text: 'Open:\n2 [ ] write\n4 [/] test\nGo on with the next. When one cannot be done, mark it blocked and say why.',
+      text: 'Open:\n2 [ ] write\n4 [/] test\nContinue with the next. When one cannot be done, mark it blocked and say why.',
     })
   })
   it('shows a hundred open items in at most 400 tokens: the first ones and the number of the rest', () => {
@@ -178,7 +178,7 @@ describe('finish decision', () => {
       around,
     ) as { text: string }
     expect(text.length).toBeLessThan(1600)
-    expect(text).toMatch(/^Open:\n1 \[ \] a step[^]*\nand \d+ more\nGo on with the next\./)
+    expect(text).toMatch(/^Open:\n1 \[ \] a step[^]*\nand \d+ more\nContinue with the next\./)
     const huge = decide({ ...nothing, ...with_items(['x'.repeat(300), 'pending'], ['b', 'pending']) }, around) as {
       text: string
     }

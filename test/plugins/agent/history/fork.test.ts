@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
-import { homeOf } from '../../../../build/core/system/index.js'
+import { resolveHome } from '../../../../build/core/system/index.js'
 import { openWorkspace } from '../../../../build/core/workspace/index.js'
 import { fork, readRecords } from '../../../../build/plugins/agent/history/index.js'
 import {
@@ -40,7 +40,7 @@ function factsOf(plan: Turns, open: boolean): { fact: Fact; turn: number }[] {
 
 async function forked(plan: Turns, open: boolean, mode: Parameters<typeof fork>[3], facts: Fact[] = []) {
   const place = await tempWorkspace()
-  const workspace = openWorkspace(place.root, { home: homeOf({ home: place.home, env: {} }) })
+  const workspace = openWorkspace(place.root, { home: resolveHome({ home: place.home, env: {} }) })
   const all = [...facts.map((fact) => ({ fact, turn: 0 })), ...factsOf(plan, open)]
   const store = await openStore(workspace, PARENT, { must_exist: false })
   const text = all.map(({ fact, turn }, index) => formatRecord(fact, index + 1, turn, TIME, store.mark)).join('')

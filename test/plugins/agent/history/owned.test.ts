@@ -86,7 +86,7 @@ describe('session shipped with a workspace', () => {
     expect(at.peer.bodies).toEqual([])
     expect(await vtcode(at, ['sessions', 'adopt', id])).toMatchObject({
       code: 0,
-      out: `${id} is one of your sessions now; it begins with: planted prompt\n`,
+      out: `${id} is now one of your sessions; it begins with: planted prompt\n`,
     })
     expect(await vtcode(at, ['exec', '--quiet', 'resume', id, 'go on'])).toMatchObject({ code: 0, out: 'went on\n' })
     expect((await vtcode(at, ['sessions', 'adopt', 'ses_NOBODY'])).err).toContain('VT_SESSION_NOT_FOUND')

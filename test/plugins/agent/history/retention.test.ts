@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
-import { homeOf } from '../../../../build/core/system/index.js'
+import { resolveHome } from '../../../../build/core/system/index.js'
 import { openWorkspace } from '../../../../build/core/workspace/index.js'
 import { tidy } from '../../../../build/plugins/agent/history/index.js'
 import { sealedIn } from '../../../support/seal.js'
@@ -22,7 +22,7 @@ it('checks the spool once for any number of sessions and removes from the least 
       JSON.stringify({ session_id, updated_at: `2026-01-0${index + 1}`, status: 'idle', first_prompt: '' }),
     )
   }
-  const workspace = openWorkspace(place.root, { home: homeOf({ home: place.home, env: {} }) })
+  const workspace = openWorkspace(place.root, { home: resolveHome({ home: place.home, env: {} }) })
   const names = vi.spyOn(workspace, 'listNames')
   const within = async (spool_max_mb: number): Promise<{ left: boolean[]; looks: number }> => {
     names.mockClear()

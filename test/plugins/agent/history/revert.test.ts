@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
-import { homeOf } from '../../../../build/core/system/index.js'
+import { resolveHome } from '../../../../build/core/system/index.js'
 import { openWorkspace } from '../../../../build/core/workspace/index.js'
 import { listPastTurns, readRecords, revert } from '../../../../build/plugins/agent/history/index.js'
 import { formatRecord, openStore } from '../../../../build/plugins/agent/session/index.js'
 import { contentHash } from '../../../../build/plugins/lib/base/index.js'
-import { missingParents, recorded, versionAt, type Step } from '../../../../build/plugins/lib/files/index.js'
+import { findMissingParents, recordChange, readVersion, type Step } from '../../../../build/plugins/lib/files/index.js'
 import { fc, runs } from '../../../support/property.js'
 
 const SESSION = 'ses_REVERTED'
@@ -29,24 +29,24 @@ async function nextTick(): Promise<string> {
 /** A session on disk whose turns change files the way that tools do: each change with its checkpoint. */
 async function startSession() {
   const place = await tempWorkspace({ 'a.txt': 'first' })
-  const workspace = openWorkspace(place.root, { home: homeOf({ home: place.home, env: {} }) })
+  const workspace = openWorkspace(place.root, { home: resolveHome({ home: place.home, env: {} }) })
   const lines: string[] = []
   const record = (step: Step, work: () => Promise<unknown>) =>
-    recorded({ slot: 'test', id: `call-${lines.length}` }, { workspace, session: { id: SESSION } }, [step], work)
+    recordChange({ slot: 'test', id: `call-${lines.length}` }, { workspace, session: { id: SESSION } }, [step], work)
 
   async function apply(one: Change): Promise<void> {
     await nextTick()
-    const over = await versionAt(workspace, one.path)
+    const over = await readVersion(workspace, one.path)
     const before = over && { sha256: over.sha256, mode: over.stat.mode & 0o7777, bytes: over.stat.bytes }
     if (one.op === 'write') {
       const bytes = Buffer.from(one.text)
-      const made = await missingParents(one.path, workspace)
+      const made = await findMissingParents(one.path, workspace)
       const step: Step = { op: 'write', path: one.path, ...(before && { before }), after: contentHash(bytes), made }
       await record(step, () => workspace.write(one.path, bytes, over ?? 'nothing'))
     } else if (before && one.op === 'remove')
       await record({ op: 'remove', path: one.path, before }, () => workspace.remove(one.path))
     else if (before && !(await workspace.stat(one.to))) {
-      const step: Step = { op: 'rename', from: one.path, to: one.to, made: await missingParents(one.to, workspace) }
+      const step: Step = { op: 'rename', from: one.path, to: one.to, made: await findMissingParents(one.to, workspace) }
       await record(step, () => workspace.rename(one.path, one.to))
     }
   }
@@ -66,7 +66,7 @@ async function startSession() {
       for (const one of changes) await apply(one)
     },
     async files(): Promise<Record<string, string>> {
-      const texts = await Promise.all(PATHS.map((path) => workspace.text(path).catch(() => undefined)))
+      const texts = await Promise.all(PATHS.map((path) => workspace.readText(path).catch(() => undefined)))
       return Object.fromEntries(PATHS.flatMap((path, at) => (texts[at] === undefined ? [] : [[path, texts[at]]])))
     },
     revert: async (turn: number, how: { force?: boolean; dry_run?: boolean; scope?: 'code' | 'both' } = {}) => {
@@ -119,6 +119,17 @@ describe('revert', () => {
     })
     expect(await session.files()).toEqual({ 'a.txt': 'theirs', 'b.txt': 'ours' })
     await session.revert(1, { force: true })
+    expect(await session.files()).toEqual({ 'a.txt': 'first' })
+  })
+
+  it('restores a removed file whose name a later rename took', async () => {
+    await using session = await startSession()
+    await session.turn(1, [
+      { op: 'write', path: 'b.txt', text: 'second' },
+      { op: 'remove', path: 'a.txt', to: 'a.txt' },
+    ])
+    await session.turn(2, [{ op: 'rename', path: 'b.txt', to: 'a.txt' }])
+    await session.revert(1)
     expect(await session.files()).toEqual({ 'a.txt': 'first' })
   })
 

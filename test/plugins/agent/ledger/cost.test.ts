@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { addCosts, checkPrice, CostLedger, noCost } from '../../../../build/plugins/agent/ledger/index.js'
-import { costOf } from '../../../../build/plugins/agent/model/index.js'
+import { calculateCost } from '../../../../build/plugins/agent/model/index.js'
 import { fc } from '../../../support/property.js'
 
 const count = fc.nat({ max: 1000 })
@@ -23,7 +23,7 @@ describe('thread costs', () => {
         let waiting = noCost
         for (const { aside, cost } of requests) {
           if (aside) {
-            ledger.recordAside(cost)
+            ledger.recordSideRequest(cost)
             waiting = addCosts(waiting, cost)
             continue
           }
@@ -55,9 +55,9 @@ describe('thread costs', () => {
       cache_creation_tokens: 200_000,
       output_tokens: 100_000,
     }
-    expect(costOf(used, { input: 2, output: 10 })).toBeCloseTo(3)
-    expect(costOf(used, { input: 2, output: 10, cache_read: 1, cache_write: 4 })).toBeCloseTo(1 + 0.3 + 0.8 + 1)
-    expect(costOf(used, undefined)).toBeNull()
+    expect(calculateCost(used, { input: 2, output: 10 })).toBeCloseTo(3)
+    expect(calculateCost(used, { input: 2, output: 10, cache_read: 1, cache_write: 4 })).toBeCloseTo(1 + 0.3 + 0.8 + 1)
+    expect(calculateCost(used, undefined)).toBeNull()
   })
 })
 

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createAgent } from 'vtcode/agent'
 import { describe, expect, it } from 'vitest'
-import { deadline } from '../../../../build/core/system/index.js'
+import { startDeadline } from '../../../../build/core/system/index.js'
 import { items, scene } from '../../../support/inside.js'
 import { checkLog, checkMessages } from '../../../support/invariants.js'
 import { call } from '../../../support/peer.js'
@@ -64,7 +64,7 @@ describe('control of a running agent', () => {
     agent.resume()
     expect(await run).toMatchObject({ text: 'done' })
     agent.pause()
-    using limit = deadline(100)
+    using limit = startDeadline(100)
     expect(await agent.run('more', { signal: limit.signal })).toMatchObject({ outcome_code: 'cancelled' })
     await agent.close()
   })

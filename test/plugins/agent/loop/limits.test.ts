@@ -31,7 +31,7 @@ describe('turn limits', () => {
           ...Array<string>(wanted - allowed).fill('VT_LOOP_CALL_LIMIT'),
         ])
         expect(turn.counts.tool_calls).toBe(allowed)
-        expect(turn.exhausted).toBe(most > 0 && wanted >= most ? 'agent.harness.max_tool_calls_per_turn' : undefined)
+        expect(turn.reachedLimit).toBe(most > 0 && wanted >= most ? 'agent.harness.max_tool_calls_per_turn' : undefined)
       }),
     )
   })
@@ -40,11 +40,11 @@ describe('turn limits', () => {
     turn.note(traits('poll', true), ['exec'], done, { text: '' }, 5000)
     turn.note(traits('a'), ['exec'], done, { text: '' }, 999)
     turn.note(traits('b'), ['exec'], done, { text: '' }, -50)
-    expect([turn.counts.wall_ms, turn.exhausted]).toEqual([999, undefined])
+    expect([turn.counts.wall_ms, turn.reachedLimit]).toEqual([999, undefined])
     turn.note(traits('c'), ['exec'], done, { text: '' }, 1)
-    expect(turn.exhausted).toBe('agent.harness.max_tool_wall_clock_secs')
+    expect(turn.reachedLimit).toBe('agent.harness.max_tool_wall_clock_secs')
     turn.counts.tool_loops = 2
-    expect(turn.exhausted).toBe('tools.max_tool_loops')
+    expect(turn.reachedLimit).toBe('tools.max_tool_loops')
   })
   it('ends a turn after a row of refusals, and one successful call resets the count', () => {
     fc.assert(
@@ -54,7 +54,7 @@ describe('turn limits', () => {
         results.forEach((ok, index) => {
           turn.note(traits(`call ${index}`), ['write'], ok ? done : denied, { text: `${index}` }, 1)
           row = ok ? 0 : row + 1
-          expect(turn.circling).toBe(row >= most)
+          expect(turn.isLooping).toBe(row >= most)
         })
       }),
     )
@@ -65,7 +65,7 @@ describe('turn limits', () => {
       (time) => turn.note(traits('same'), ['exec'], done, { text: `done in ${time} ms` }, time).text,
     )
     expect(texts.map((text) => text.includes('[VT_LOOP_CYCLE]'))).toEqual([false, false, false, true])
-    turn.cancelled = true
+    turn.step.cancelled = true
     expect(turn.refuse(traits('other'))?.code).toBe('VT_CALL_ABORTED')
   })
 })

@@ -177,7 +177,7 @@ describe('repeated calls', () => {
       {
         boot: {
           files: { 'a.txt': 'a needle in a line of text\n'.repeat(20) },
-          waits: { reading: 50 },
+          timeouts: { reading: 50 },
           config: { tools: { max_repeated_tool_calls: 2 } } as never,
         },
       },
@@ -283,7 +283,7 @@ describe('limits of a run', () => {
     ])
     expect(outcome).toMatchObject({
       outcome_code: 'tool_loop_limit_reached',
-      text: 'two of three\n\nWhat is left stands in .vtcode/tasks/current_blocked.md.',
+      text: 'two of three\n\nThe remaining work is in .vtcode/tasks/current_blocked.md.',
     })
     expect(s.peer.bodies[1].messages.at(-2).content).toContain('VT_LOOP_CALL_LIMIT')
     // The server caches its input only while the tool list stays the same.

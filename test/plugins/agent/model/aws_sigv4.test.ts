@@ -271,7 +271,7 @@ describe('AWS keys', () => {
       '/nonexistent',
     )
     const bare = await vtcode(at, ['ask', 'hi'], { env: { PATH } })
-    expect(bare).toMatchObject({ code: 1, err: expect.stringContaining("the profile 'gone' holds none") })
+    expect(bare).toMatchObject({ code: 1, err: expect.stringContaining("the profile 'gone' has none") })
     expect(bare.err).toContain('is not on the search path')
     expect(bare.err).toContain('AWS_ACCESS_KEY_ID')
     expect(existsSync(join(at.home, 'asked'))).toBe(false)

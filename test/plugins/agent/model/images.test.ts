@@ -104,8 +104,8 @@ describe.each(formats)('images over %s', (format) => {
     rmSync(join(folder, one!))
     writeFileSync(join(folder, two!), png(200).toString('base64'))
     expect(await s.run('go on', { resume: session_id })).toMatchObject({ text: 'still' })
-    expect(s.bodies[2]).toContain('points: it is gone]')
-    expect(s.bodies[2]).toContain('points: its file beside the journal has changed]')
+    expect(s.bodies[2]).toContain('points: its file is missing]')
+    expect(s.bodies[2]).toContain('points: its file has changed]')
     expect(s.bodies[2]).not.toContain(png(200).toString('base64'))
   })
 

@@ -40,7 +40,7 @@ describe('validation of a provider entry', () => {
     ['an auth without its value', { auth: { type: 'bearer' } }, /needs value/],
     ['an auth with a field of another type', { auth: { type: 'none', value: 'x' } }, /has no value/],
     ['an auth next to a key', { auth: { type: 'none' }, api_key_env: 'X' }, /exclude each other/],
-    ['a reserved header', { headers: { Authorization: 'x' } }, /say it under auth/],
+    ['a reserved header', { headers: { Authorization: 'x' } }, /set it under auth/],
     ['http to another machine', { base_url: 'http://models.example/v1' }, /neither https nor http to this machine/],
     ['an address with a name in it', { base_url: 'https://me:secret-word@models.example/v1' }, /user name/],
     ['a fragment', { base_url: 'https://models.example/v1#x' }, /fragment/],
@@ -172,7 +172,7 @@ describe('provider credentials', () => {
       const outcome = await s.run('go', { env })
       expect(outcome.error).toMatchObject({
         code: 'VT_LLM_AUTH',
-        message: expect.stringContaining('nothing that a header can'),
+        message: expect.stringContaining('its value has a line break'),
       })
       expect(JSON.stringify([outcome, s.events])).not.toMatch(/abc-one|def-two/)
       expect(s.waits).toEqual([])
@@ -431,7 +431,7 @@ it('assumes an unknown context window and reports the settings key once a sessio
       .filter(({ type, item }) => type === 'item.completed' && item.event === 'context_window_assumed')
       .map(({ item }) => item)
   const file = join(at.home, '.vtcode/vtcode.config.json')
-  const message = `How much peer/m can hold is not known; 128000 tokens are assumed. To say it: custom_providers[0].profiles."m".context_window in ${file}.`
+  const message = `The context window of peer/m is unknown; 128000 tokens are assumed. Set custom_providers[0].profiles."m".context_window in ${file}.`
   expect(await said(['hi'])).toMatchObject([{ type: 'harness', message }])
   expect(await said(['--continue', 'more'])).toEqual([])
   // The named settings key takes effect.

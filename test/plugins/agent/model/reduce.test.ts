@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { addUsage, noUsage, sizeOf, withTimeouts } from '../../../../build/plugins/agent/model/index.js'
+import { addUsage, noUsage, estimateMessages, withTimeouts } from '../../../../build/plugins/agent/model/index.js'
 import { fc } from '../../../support/property.js'
 
 describe('withTimeouts', () => {
   const never = () => new AbortController().signal
-  const times = (first_ms: number, total_ms: number) => ({ first_ms, total_ms, told_ms: total_ms })
+  const times = (first_ms: number, total_ms: number) => ({ first_ms, total_ms, reported_ms: total_ms })
 
   it('extends the time on signs of life and ends on silence, total time or cancel', async () => {
     const speak = async (times: number, signal: AbortSignal, alive: (stage: 'idle', ms: number) => void) => {
@@ -64,5 +64,7 @@ it('sums usage in any order and keeps an estimate marked', () => {
     }),
   )
   const message = (text: string) => ({ role: 'user' as const, parts: [{ type: 'text' as const, text }] })
-  expect(sizeOf([message('a'), message('b c')])).toBe(sizeOf([message('a')]) + sizeOf([message('b c')]))
+  expect(estimateMessages([message('a'), message('b c')])).toBe(
+    estimateMessages([message('a')]) + estimateMessages([message('b c')]),
+  )
 })

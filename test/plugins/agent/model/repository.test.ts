@@ -50,7 +50,7 @@ describe('repository providers', () => {
       expect(shown.err).toContain(
         `Provider team: your prompts and code would be sent to ${peer.url}; the key is in TEAM_KEY; models: m.`,
       )
-      expect(shown.err).toContain('Model team/m would be asked where you name none.')
+      expect(shown.err).toContain('Model team/m is used where you name none.')
       expect(peer.asked).toEqual([])
       await vtcode(at, ['trust', 'add', '--all'])
       expect(await vtcode(at, ['exec', 'hi'], { env })).toMatchObject({ code: 0, out: 'hello from the team\n' })
@@ -93,12 +93,12 @@ describe('repository providers', () => {
     [
       'a file of the user',
       { tls: { cert_file: '~/.ssh/id_rsa', key_file: '~/.ssh/id_rsa' } },
-      'tls counts in your own settings only',
+      'tls is allowed in your own settings only',
     ],
     [
       'a program that signs',
       { auth: { type: 'aws_sigv4', region: 'x' }, api_key_env: undefined },
-      'aws_sigv4 counts in your own settings only',
+      'aws_sigv4 is allowed in your own settings only',
     ],
   ])('gives repository providers no credential of others, with consent or without: %s', async (_, more, said) => {
     const own = {

@@ -124,7 +124,7 @@ describe.each(formats)('model requests over %s', (format) => {
     const stubborn = await wired(format, [list, change, change], one)
     expect(await stubborn.run()).toMatchObject({
       outcome_code: 'tool_loop_limit_reached',
-      text: 'What is left stands in .vtcode/tasks/current_blocked.md.',
+      text: 'The remaining work is in .vtcode/tasks/current_blocked.md.',
     })
     expect(stubborn.bodies).toHaveLength(3)
     checkLog(stubborn.events)

@@ -145,7 +145,7 @@ describe('provider sign-in', () => {
     )
     expect(await vtcode(at, ['ask', 'hi'])).toMatchObject({
       code: 3,
-      err: expect.stringContaining('nobody has signed in yet'),
+      err: expect.stringContaining('no user has signed in yet'),
     })
     expect(other.server.seen).toEqual([])
   })

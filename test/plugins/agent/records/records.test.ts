@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import {
-  atifOf,
-  openResponsesOf,
-  otelOf,
-  outlineOf,
+  exportAtif,
+  exportOpenResponses,
+  exportOtel,
+  formatOutline,
   readEvents,
   reduce,
   reduceLog,
@@ -113,8 +113,8 @@ describe('reduce', () => {
 })
 
 describe('ATIF export', () => {
-  const trajectory = async (text: string, files: Parameters<typeof atifOf>[1] = nothing) =>
-    JSON.parse(await joined(atifOf(events(text), files)))
+  const trajectory = async (text: string, files: Parameters<typeof exportAtif>[1] = nothing) =>
+    JSON.parse(await joined(exportAtif(events(text), files)))
 
   it('writes valid ATIF with each step once and sums equal to the totals', async () => {
     const child = new TraceLog('ses_child', 'th_child')
@@ -183,7 +183,7 @@ describe('ATIF export', () => {
 
 describe('Open Responses export', () => {
   it('writes one valid, linked Open Responses document for each step', async () => {
-    const text = await joined(openResponsesOf(events(eventful().text)))
+    const text = await joined(exportOpenResponses(events(eventful().text)))
     const ends = checkResponses(text)
     expect(ends.map(({ status, output }) => [status, output.map(({ type }: any) => type).join(' ')])).toEqual([
       ['completed', 'reasoning message function_call function_call'],
@@ -208,7 +208,7 @@ describe('Open Responses export', () => {
   })
   it('marks a cut step as failed', async () => {
     const [only] = checkResponses(
-      await joined(openResponsesOf(events(new TraceLog().begin().ask('go').call('t', {}, { output: null }).text))),
+      await joined(exportOpenResponses(events(new TraceLog().begin().ask('go').call('t', {}, { output: null }).text))),
     )
     expect(only).toMatchObject({ status: 'failed', error: { code: 'server_error' }, usage: null })
   })
@@ -216,7 +216,7 @@ describe('Open Responses export', () => {
 
 describe('OpenTelemetry export', () => {
   const spansOf = async (text: string, content = false): Promise<any[]> =>
-    JSON.parse(await joined(otelOf(events(text), { content }))).resourceSpans[0].scopeSpans[0].spans
+    JSON.parse(await joined(exportOtel(events(text), { content }))).resourceSpans[0].scopeSpans[0].spans
 
   it('writes the same nested spans each time and no text unless requested', async () => {
     const { text } = eventful()
@@ -262,8 +262,8 @@ it('lists turns, steps and calls in the outline and escapes terminal control cha
     .stepEnd()
     .turnEnd()
     .end()
-  const text = outlineOf(reduce(log.events), { full: true })
+  const text = formatOutline(reduce(log.events), { full: true })
   expect(text).not.toMatch(/[\u001b\u0007\u202e]/)
   expect(text).toMatch(/turn 1 {2}completed\n {2}prompt: [^]*segment [^]*step 1 [^]*✓ t \{\}/)
-  expect(outlineOf(run())).toContain('success, verified: 2 turns, 4 steps, 7 calls (3 failed)')
+  expect(formatOutline(run())).toContain('success, verified: 2 turns, 4 steps, 7 calls (3 failed)')
 })

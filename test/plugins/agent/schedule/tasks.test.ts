@@ -1,10 +1,10 @@
 import { createAgent } from 'vtcode/agent'
 import { describe, expect, it } from 'vitest'
 import {
-  readLoop,
-  readReminder,
-  roundedInterval,
-  saidInterval,
+  parseLoop,
+  parseReminder,
+  roundInterval,
+  formatInterval,
 } from '../../../../build/plugins/agent/schedule/index.js'
 import { scene, type Scene } from '../../../support/inside.js'
 
@@ -32,7 +32,7 @@ describe('/loop and /remind', () => {
     const rounded = Object.fromEntries(
       ['30s', '61s', '5m', '7m', '25m', '45m', '90m', '5h', '36h', '3d', '99d'].map((said) => [
         said,
-        saidInterval(roundedInterval(said)!),
+        formatInterval(roundInterval(said)!),
       ]),
     )
     expect(rounded).toEqual({
@@ -48,7 +48,7 @@ describe('/loop and /remind', () => {
       '3d': '3d',
       '99d': '30d',
     })
-    expect(['0m', '5', 'often', '5w', '-5m'].map(roundedInterval)).toEqual([
+    expect(['0m', '5', 'often', '5w', '-5m'].map(roundInterval)).toEqual([
       undefined,
       undefined,
       undefined,
@@ -57,21 +57,21 @@ describe('/loop and /remind', () => {
     ])
   })
   it('reads an interval before or after the prompt and defaults to ten minutes', () => {
-    expect(readLoop('7m look at the build')).toEqual({ prompt: 'look at the build', every_secs: 360 })
-    expect(readLoop('look at the build every 2h')).toEqual({ prompt: 'look at the build', every_secs: 7200 })
-    expect(readLoop('read every file')).toEqual({ prompt: 'read every file', every_secs: 600 })
+    expect(parseLoop('7m look at the build')).toEqual({ prompt: 'look at the build', every_secs: 360 })
+    expect(parseLoop('look at the build every 2h')).toEqual({ prompt: 'look at the build', every_secs: 7200 })
+    expect(parseLoop('read every file')).toEqual({ prompt: 'read every file', every_secs: 600 })
     for (const wrong of ['', '7m', '0m look'])
-      expect(() => readLoop(wrong), wrong).toThrow(expect.objectContaining({ code: 'VT_SCHED_BAD_EXPRESSION' }))
+      expect(() => parseLoop(wrong), wrong).toThrow(expect.objectContaining({ code: 'VT_SCHED_BAD_EXPRESSION' }))
   })
   it('accepts a future time and rejects times in words', async () => {
     const now = Date.parse('2026-06-01T12:00:00Z')
-    expect(await readReminder('+45m tea', now)).toEqual({ prompt: 'tea', at: now + 45 * minute })
-    expect(await readReminder('2026-06-01T13:00:00Z tea time', now)).toEqual({
+    expect(await parseReminder('+45m tea', now)).toEqual({ prompt: 'tea', at: now + 45 * minute })
+    expect(await parseReminder('2026-06-01T13:00:00Z tea time', now)).toEqual({
       prompt: 'tea time',
       at: now + 60 * minute,
     })
     for (const wrong of ['', '18:30', 'tomorrow tea', '2026-05-01T13:00:00Z tea', '25:00 tea'])
-      await expect(readReminder(wrong, now), wrong).rejects.toMatchObject({
+      await expect(parseReminder(wrong, now), wrong).rejects.toMatchObject({
         code: 'VT_SCHED_BAD_EXPRESSION',
         extra: { hint: expect.stringContaining('/remind +45m') },
       })

@@ -9,7 +9,7 @@ import {
   readJournal,
   listUnansweredCalls,
 } from '../../../../build/plugins/agent/session/index.js'
-import { seeded } from '../../../../build/plugins/agent/base/index.js'
+import { createSeededRandom } from '../../../../build/plugins/agent/base/index.js'
 import { fc, runs } from '../../../support/property.js'
 
 type Fact = Parameters<typeof formatRecord>[0]
@@ -208,7 +208,7 @@ describe('input queue', () => {
       fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
         const store = createMemoryStore()
         const open = async () => {
-          const queue = new Queue(store, clock, seeded(1))
+          const queue = new Queue(store, clock, createSeededRandom(1))
           await queue.load([])
           return queue
         }
@@ -236,11 +236,11 @@ describe('input queue', () => {
     )
   })
   it('takes no input that the journal has and reports a damaged queue as an error', async () => {
-    const store = memoryStore()
-    const before = new Queue(store, clock, seeded(1))
+    const store = createMemoryStore()
+    const before = new Queue(store, clock, createSeededRandom(1))
     await before.add('one', { id: 'a' })
     await before.add('two', { id: 'b' })
-    const after = new Queue(store, clock, seeded(1))
+    const after = new Queue(store, clock, createSeededRandom(1))
     await after.load(['a'])
     expect([after.pending.map(({ id }) => id), await after.add('again', { id: 'a' }), after.pending.length]).toEqual([
       ['b'],
@@ -249,9 +249,11 @@ describe('input queue', () => {
     ])
     for (const text of ['', '{}', '{"pending":[{}],"applied":[]}', '{"pending":[]}']) {
       await store.write('queue.json', text)
-      await expect(new Queue(store, clock, seeded(1)).load([])).rejects.toMatchObject({ code: 'VT_SESSION_CORRUPT' })
+      await expect(new Queue(store, clock, createSeededRandom(1)).load([])).rejects.toMatchObject({
+        code: 'VT_SESSION_CORRUPT',
+      })
     }
-    const full = new Queue(createMemoryStore(), clock, seeded(1))
+    const full = new Queue(createMemoryStore(), clock, createSeededRandom(1))
     for (let n = 0; n < 16; n++) await full.add('x')
     await expect(full.add('x')).rejects.toMatchObject({ code: 'VT_LOOP_QUEUE_FULL' })
   })

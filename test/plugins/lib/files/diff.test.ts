@@ -8,7 +8,7 @@ import {
   findLineNumber,
   countChangedLines,
 } from '../../../../build/plugins/lib/files/index.js'
-import { parsePatch, place } from '../../../../build/plugins/lib/patch/index.js'
+import { parsePatch, placeHunks } from '../../../../build/plugins/lib/patch/index.js'
 import { fc, runs } from '../../../support/property.js'
 
 const room = { lines: 10_000, bytes: 1_000_000 }
@@ -121,7 +121,7 @@ describe('diffTexts', () => {
         const [section, ...others] = parsePatch(diff)
         expect([section, others]).toMatchObject([{ op: 'update', path: 'dir/f' }, []])
         if (section?.op !== 'update') return
-        const { spans, added, removed } = place('dir/f', Buffer.from(before), section.hunks)
+        const { spans, added, removed } = placeHunks('dir/f', Buffer.from(before), section.hunks)
         const changes = new Changes(Buffer.from(before))
         changes.replace(spans)
         expect(changes.bytes.toString()).toBe(after)

@@ -10,7 +10,7 @@ const bare = (folder: string): Record<string, string> => ({
   [`${folder}/refs/x`]: '',
 })
 
-describe('gitFolderAt', () => {
+describe('findGitFolder', () => {
   it('finds `.git` itself, a link target or a named folder, with its shared folder', async () => {
     await using made = await tempWorkspace({
       ...bare('one/.git'),

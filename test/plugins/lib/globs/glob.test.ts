@@ -14,7 +14,7 @@ const part = fc
   .array(fc.constantFrom('a', 'b', '.', 'é', '*', '?', '[ab]', '[!a]', '{a,b.}'), { minLength: 1, maxLength: 4 })
   .map((bits) => bits.join('').replace(/\*+/g, '*'))
 
-describe('glob', () => {
+describe('compileGlob', () => {
   /** Translates a glob to a JavaScript expression, which may be slow. */
   const expression = (pattern: string): RegExp => {
     const pieces: Record<string, string> = { '{': '(?:', '}': ')', ',': '|', '*': '[^/]*', '?': '[^/]', '.': '\\.' }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import {
-  addressesOf,
+  resolveAddresses,
   checkHost,
   decodeEntities,
   decodeText,
-  hostOf,
+  toHost,
   readUrl,
 } from '../../../../build/plugins/lib/net/index.js'
 import { fc, runs } from '../../../support/property.js'
@@ -88,7 +88,7 @@ describe('private addresses', () => {
         expect(refused(`http://${address}/`, { private_hosts: [other, `${other}/32`, `[${address}]`, '::/0'] })).toBe(
           true,
         )
-        await expect(addressesOf(address, settings())).rejects.toMatchObject({ name: 'VT_WEB_BLOCKED' })
+        await expect(resolveAddresses(address, settings())).rejects.toMatchObject({ name: 'VT_WEB_BLOCKED' })
       }),
       { numRuns: runs(200) },
     )
@@ -140,7 +140,7 @@ describe('host rules', () => {
         expect(refused(`https://${site}/`, { allow_hosts: [`*.${site}`] })).toBe(true)
       }),
     )
-    expect(hostOf(new URL('http://[2606:4700::1111]:8080/'))).toBe('2606:4700::1111')
+    expect(toHost(new URL('http://[2606:4700::1111]:8080/'))).toBe('2606:4700::1111')
   })
   it('denies an address in every spelling and for every name', async () => {
     const address = fc
@@ -166,7 +166,7 @@ describe('host rules', () => {
     expect(refused('http://xn--exmple-cua.org/', { deny_hosts: ['exämple.org'] })).toBe(true)
     expect(refused('http://8.8.8.8/', { deny_hosts: ['8.8.8.9', '9.9.9.0/24', '2001:db8::/32'] })).toBe(false)
     await expect(
-      addressesOf('localhost', settings({ deny_hosts: ['127.0.0.0/8', '::1'], private_hosts: ['*'] })),
+      resolveAddresses('localhost', settings({ deny_hosts: ['127.0.0.0/8', '::1'], private_hosts: ['*'] })),
     ).rejects.toMatchObject({ name: 'VT_WEB_BLOCKED' })
   })
   it('denies an address translated by NAT64 of the local network, whatever its prefix length', () => {
@@ -215,7 +215,9 @@ describe('host rules', () => {
     for (const host of clouds.flatMap((one) => (one.startsWith('[') ? [one] : spellings(one)))) {
       for (const private_hosts of [[], ['*'], [host.replace(/^\[|\]$/g, '')], ['168.0.0.0/8', '169.254.0.0/16']])
         expect([host, refused(`http://${host}/`, { private_hosts })]).toEqual([host, true])
-      await expect(addressesOf(host.replace(/^\[|\]$/g, ''), settings({ private_hosts: ['*'] }))).rejects.toBeDefined()
+      await expect(
+        resolveAddresses(host.replace(/^\[|\]$/g, ''), settings({ private_hosts: ['*'] })),
+      ).rejects.toBeDefined()
     }
     expect(refused('http://168.63.129.17/')).toBe(false)
   })

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { expect, it } from 'vitest'
-import { WayBack } from '../../../../build/plugins/lib/net/index.js'
+import { LoopbackListener } from '../../../../build/plugins/lib/net/index.js'
 
 /** Returns the answer of a listener to exactly these bytes. */
 const said = (port: number, bytes: string): Promise<string> =>
@@ -15,7 +15,7 @@ const said = (port: number, bytes: string): Promise<string> =>
 const get = (target: string, host: string): string => `GET ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`
 
 it('survives every request to the sign-in listener, accepts only the expected one and closes connections', async () => {
-  const way = await WayBack.open()
+  const way = await LoopbackListener.open()
   const own = `127.0.0.1:${way.port}`
   const state = way.state()
   const back = `/callback?state=${state}&code=`

@@ -12,11 +12,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
-  difference,
-  ownText,
-  requireWithin,
-  settingsDraft,
-  settingsFile,
+  formatDifference,
+  readOwnFile,
+  requireInside,
+  draftSettings,
+  findSettingsFile,
   writeDraft,
 } from '../../../../build/plugins/lib/own_files/index.js'
 
@@ -24,7 +24,7 @@ const folder = (): string => mkdtempSync(join(tmpdir(), 'own-'))
 const settings = async (name: string, text: string | undefined, values: object) => {
   const file = join(folder(), name)
   if (text !== undefined) writeFileSync(file, text)
-  return settingsDraft(file, values as Record<string, unknown>)
+  return draftSettings(file, values as Record<string, unknown>)
 }
 
 describe('settings file', () => {
@@ -62,9 +62,9 @@ describe('settings file', () => {
   })
   it('uses the existing settings file', () => {
     const at = folder()
-    expect(settingsFile(at)).toBe(join(at, 'vtcode.config.yaml'))
+    expect(findSettingsFile(at)).toBe(join(at, 'vtcode.config.yaml'))
     writeFileSync(join(at, 'vtcode.config.json'), '{}')
-    expect(settingsFile(at)).toBe(join(at, 'vtcode.config.json'))
+    expect(findSettingsFile(at)).toBe(join(at, 'vtcode.config.json'))
   })
 })
 
@@ -87,25 +87,25 @@ describe('writeDraft', () => {
     const at = folder()
     writeFileSync(join(at, 'a'), 'of somebody else\n')
     expect(() => writeDraft({ file: join(at, 'a'), before: 'old\n', after: 'new\n' })).toThrow(
-      /changed while you were asked/,
+      /changed during the question/,
     )
     expect(() => writeDraft({ file: join(at, 'a'), before: undefined, after: 'new\n' })).toThrow(
-      /changed while you were asked/,
+      /changed during the question/,
     )
-    expect(ownText(join(at, 'a'))).toBe('of somebody else\n')
+    expect(readOwnFile(join(at, 'a'))).toBe('of somebody else\n')
   })
   it('shows removed and added lines without control characters', () => {
     const io = { stdout: {}, env: {} } as never
-    expect(difference({ file: '/a', before: 'x\nb\ny\n', after: 'x\n\u001b[2Jc\ny\n' }, io)).toMatch(
+    expect(formatDifference({ file: '/a', before: 'x\nb\ny\n', after: 'x\n\u001b[2Jc\ny\n' }, io)).toMatch(
       /^\/a\n {2}x\n- b\n\+ \S*\[2Jc\n {2}y\n$/,
     )
-    expect(difference({ file: '/a', before: 'b\n', after: '\u001b[2Jc\n' }, io)).not.toContain('\u001b')
+    expect(formatDifference({ file: '/a', before: 'b\n', after: '\u001b[2Jc\n' }, io)).not.toContain('\u001b')
   })
   it('refuses a path that a workspace leads out of itself', () => {
     const at = folder()
     mkdirSync(join(at, 'w'))
     symlinkSync(at, join(at, 'w/out'))
-    expect(() => requireWithin(join(at, 'w'), join(at, 'w/out/file'))).toThrow(/leads out of the workspace/)
-    requireWithin(join(at, 'w'), join(at, 'w/in/file'))
+    expect(() => requireInside(join(at, 'w'), join(at, 'w/out/file'))).toThrow(/leads out of the workspace/)
+    requireInside(join(at, 'w'), join(at, 'w/in/file'))
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Changes } from '../../../../build/plugins/lib/files/index.js'
-import { parsePatch, place } from '../../../../build/plugins/lib/patch/index.js'
+import { parsePatch, placeHunks } from '../../../../build/plugins/lib/patch/index.js'
 import { fc, runs } from '../../../support/property.js'
 
 describe('patch', () => {
@@ -9,7 +9,7 @@ describe('patch', () => {
     return section?.op === 'update' ? section.hunks : []
   }
   const applied = (before: string, ...lines: string[]) => {
-    const placed = place('f', Buffer.from(before), update(...lines))
+    const placed = placeHunks('f', Buffer.from(before), update(...lines))
     const changes = new Changes(Buffer.from(before))
     changes.replace(placed.spans)
     return { after: changes.bytes.toString(), fuzzy: placed.fuzzy }

@@ -1,6 +1,11 @@
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { jsonLines, lines, runProgram, tail } from '../../../../build/plugins/lib/process/index.js'
+import {
+  createJsonLineReader,
+  createLineReader,
+  runProgram,
+  createTail,
+} from '../../../../build/plugins/lib/process/index.js'
 import { fc } from '../../../support/property.js'
 
 const limits = () => ({ signal: new AbortController().signal, seconds: 30 })
@@ -31,7 +36,7 @@ describe('runProgram with a slow reader', () => {
         read += chunk.toString()
         busy = false
       })
-      expect(ended).toEqual({ exit_code: 0, timed_out: false, stopped: false, overburdened: false })
+      expect(ended).toEqual({ exit_code: 0, timed_out: false, stopped: false, overLimit: false })
       expect(read === wanted ? wanted : read.slice(0, 2000)).toBe(wanted)
     }
   })
@@ -74,7 +79,7 @@ describe('line consumers', () => {
         ),
         ({ whole, chunks }) => {
           const found: string[] = []
-          const reader = lines((line) => void found.push(line.toString()))
+          const reader = createLineReader((line) => void found.push(line.toString()))
           for (const chunk of chunks) reader.take(chunk)
           reader.end()
           const expected = whole.split('\n')
@@ -86,7 +91,7 @@ describe('line consumers', () => {
   })
   it('keeps the head and the end of a line that is too long, and the next line whole', () => {
     const found: Buffer[] = []
-    const reader = lines((line) => void found.push(line), 4_194_304)
+    const reader = createLineReader((line) => void found.push(line), 4_194_304)
     for (let n = 0; n < 90; n++) reader.take(Buffer.alloc(65_536, n === 0 ? 'h' : 'x'))
     reader.take(Buffer.from('end\nnext\n'))
     expect(found.map(({ length }) => length < 4_194_304 + 65_536)).toEqual([true, true])
@@ -102,7 +107,7 @@ describe('line consumers', () => {
         chunked(fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 100 })),
         fc.integer({ min: 1, max: 30 }),
         ({ whole, chunks }, limit) => {
-          const end = tail(limit)
+          const end = createTail(limit)
           for (const chunk of chunks) void end.take(chunk)
           expect(end.text()).toBe(whole.slice(-limit))
         },
@@ -114,7 +119,7 @@ describe('line consumers', () => {
 describe('JSON lines', () => {
   const read = (limit: number, chunks: Buffer[]) => {
     const told: unknown[] = []
-    const take = jsonLines(limit, {
+    const take = createJsonLineReader(limit, {
       value: (value) => told.push({ value }),
       other: (line) => told.push({ other: line }),
       tooLong: () => told.push('too long'),

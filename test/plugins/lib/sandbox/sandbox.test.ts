@@ -3,7 +3,12 @@ import { existsSync, linkSync, mkdtempSync, mkdirSync, realpathSync, rmSync, sym
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { confineCommand, findObstacle, findSandbox, prepareConfinement } from '../../../../build/plugins/lib/sandbox/index.js'
+import {
+  confineCommand,
+  findObstacle,
+  findSandbox,
+  prepareConfinement,
+} from '../../../../build/plugins/lib/sandbox/index.js'
 import { lacks } from '../../../support/exec.js'
 
 const none = lacks('bwrap')
@@ -27,7 +32,9 @@ const place = (more: object = {}) =>
 
 describe('sandbox workspace', () => {
   it('refuses a workspace that holds the system or whose own names are links', async () => {
-    expect(findObstacle({ workspace: '/', own: '/nowhere', writable: true, cwd: '/', shown: [], settings })).toMatchObject({
+    expect(
+      findObstacle({ workspace: '/', own: '/nowhere', writable: true, cwd: '/', shown: [], settings }),
+    ).toMatchObject({
       path: '/',
       why: expect.stringContaining('the system'),
     })

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { fc } from '../../../support/property.js'
 import {
   DueHeap,
-  intervalTiming,
+  parseInterval,
   Scheduler,
   TaskStore,
   type RunEnd,
@@ -47,7 +47,7 @@ function scene({
         ran.push(`${task.name} ${claim.base.slice(5, 16)}${claim.attempt === 2 ? ' again' : ''}`),
         await end(task, signal)
       ),
-      ended: (task, _, __, why) => void (why !== undefined && paused.push(`${task.name}: ${why}`)),
+      onEnd: (task, _, __, why) => void (why !== undefined && paused.push(`${task.name}: ${why}`)),
     })
   const add = (name: string, more: Partial<ScheduledTask> = {}) =>
     store.add({
@@ -56,7 +56,7 @@ function scene({
       workspace_id: '',
       created_at: new Date(began).toISOString(),
       enabled: true,
-      schedule: intervalTiming('1h', began),
+      schedule: parseInterval('1h', began),
       action: { kind: 'reminder', message: name },
       overlap: 'skip',
       catch_up: 'one',
@@ -67,7 +67,7 @@ function scene({
       ...more,
     })
   const settle = async (one: Scheduler): Promise<void> => {
-    for (let quiet = 0; quiet < 10; quiet = one.busy ? 0 : quiet + 1) await turns(1)
+    for (let quiet = 0; quiet < 10; quiet = one.isBusy ? 0 : quiet + 1) await turns(1)
   }
   /** Moves the clock and serves until nothing more begins. */
   const at = async (ms: number, ...serving: Scheduler[]): Promise<string[]> => {
@@ -90,7 +90,7 @@ function scene({
     add,
     at,
     paused,
-    stateOf: (task: ScheduledTask) => store.stateOf(store.read(task.id)!, time.now),
+    stateOf: (task: ScheduledTask) => store.loadState(store.read(task.id)!, time.now),
   }
 }
 const base = (hours: number): string => `06-01T${String(hours).padStart(2, '0')}:00`
@@ -116,7 +116,7 @@ describe('due runs', () => {
     const none = s.store.list().tasks.find(({ name }) => name === 'none')!
     expect(
       scheduler.ledger
-        .skippedOf(none.id)
+        .listSkipped(none.id)
         .map(({ from, reason }) => `${from.slice(5, 16)} ${reason}`)
         .sort(),
     ).toEqual([2, 3, 4, 5, 6].map((hours) => `${base(hours)} missed`))
@@ -126,7 +126,7 @@ describe('due runs', () => {
     const s = scene()
     const all = await s.add('all', {
       catch_up: 'all',
-      schedule: intervalTiming('1m', began),
+      schedule: parseInterval('1m', began),
       catch_up_window_secs: 1800,
     })
     const once = await s.add('once', { schedule: { type: 'one_shot', at: new Date(began + hour).toISOString() } })
@@ -138,12 +138,12 @@ describe('due runs', () => {
         (_, index) => `all ${new Date(began + 48 * hour - (9 - index) * 60_000).toISOString().slice(5, 16)}`,
       ),
     )
-    expect(scheduler.ledger.skippedOf(all.id).at(-1)).toEqual({
+    expect(scheduler.ledger.listSkipped(all.id).at(-1)).toEqual({
       from: '2026-06-01T00:01:00.000Z',
       to: '2026-06-02T23:30:00.000Z',
       reason: 'older than the window',
     })
-    expect(scheduler.ledger.skippedOf(once.id)).toEqual([
+    expect(scheduler.ledger.listSkipped(once.id)).toEqual([
       { from: '2026-06-01T01:00:00.000Z', to: '2026-06-02T18:00:00.000Z', reason: 'older than the window' },
     ])
     expect(s.stateOf(once)).toMatchObject({ next_base_run_at: null, run_count: 0 })
@@ -215,7 +215,7 @@ describe('parallel runs', () => {
         await turns(40)
       }
       const finish = async (): Promise<void> => {
-        for (let quiet = 0; quiet < 3; quiet = scheduler.busy ? 0 : quiet + 1) {
+        for (let quiet = 0; quiet < 3; quiet = scheduler.isBusy ? 0 : quiet + 1) {
           for (const end of gate.open) end({ status: 'success' })
           scheduler.tick()
           await turns(20)
@@ -225,7 +225,7 @@ describe('parallel runs', () => {
       await passing(s, scheduler, 4)
       await finish()
       expect(s.ran, overlap).toEqual(wanted.ran.map((hours) => `a ${base(hours)}`))
-      const known = scheduler.ledger.runsOf(task.id).map(({ status }) => status)
+      const known = scheduler.ledger.listRuns(task.id).map(({ status }) => status)
       expect(known, overlap).toEqual(
         overlap === 'cancel_previous' ? ['success', 'success', 'cancelled', 'cancelled'] : known.map(() => 'success'),
       )
@@ -240,7 +240,7 @@ describe('parallel runs', () => {
       max_parallel: 3,
     })
     for (const name of ['long', 'longer']) await s.add(name)
-    const short = await s.add('short', { schedule: intervalTiming('61m', began) })
+    const short = await s.add('short', { schedule: parseInterval('61m', began) })
     const scheduler = s.make()
     scheduler.load()
     await passing(s, scheduler, 1)
@@ -306,14 +306,14 @@ describe('schedulers of the same schedules', () => {
     expect(await t.at(hour + 60_000, second)).toEqual([`again ${base(1)} again`])
     expect(
       second.ledger
-        .runsOf(again.id)
+        .listRuns(again.id)
         .map(({ status, attempt }) => [status, attempt])
         .sort(),
     ).toEqual([
       ['interrupted', 1],
       ['success', 2],
     ])
-    expect(second.ledger.runsOf(never.id).map(({ status }) => status)).toEqual(['interrupted'])
+    expect(second.ledger.listRuns(never.id).map(({ status }) => status)).toEqual(['interrupted'])
     expect(readdirSync(claims)).toEqual([])
     expect((await t.at(2 * hour, second)).sort()).toEqual([`again ${base(2)}`, `never ${base(2)}`])
   })
@@ -326,7 +326,7 @@ describe('schedulers of the same schedules', () => {
       writeFileSync(join(claims, name), '{')
     const before = new Date(Date.now() - 16 * 60_000)
     utimesSync(join(claims, '0123abcd.4567ef01.json.17'), before, before)
-    scheduler.look()
+    scheduler.checkRuns()
     expect(readdirSync(claims)).toEqual(['0123abcd.4567ef02.json.18'])
   })
 
@@ -344,18 +344,18 @@ describe('schedulers of the same schedules', () => {
     const [name] = readdirSync(claims)
     // A jump of the wall clock by five hours is no evidence.
     s.time.now += 5 * hour
-    other.look()
+    other.checkRuns()
     other.tick()
     await turns(40)
     expect(existsSync(join(claims, name!))).toBe(true)
     s.time.elapsed += 14 * 60_000
     utimesSync(join(claims, name!), new Date(), new Date(Date.now() + 5000))
-    other.look()
+    other.checkRuns()
     s.time.elapsed += 14 * 60_000
-    other.look()
+    other.checkRuns()
     expect(existsSync(join(claims, name!))).toBe(true)
     s.time.elapsed += 60_000
-    other.look()
+    other.checkRuns()
     other.tick()
     await turns(40)
     expect(readdirSync(claims)).not.toContain(name)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readLinesAfter, readLinesBefore } from '../../../../build/plugins/lib/search/index.js'
+import { readNextLines, readPreviousLines } from '../../../../build/plugins/lib/search/index.js'
 import { fc } from '../../../support/property.js'
 
 describe('text source context', () => {
@@ -25,10 +25,10 @@ describe('text source context', () => {
           const index = Math.min(at, lines.length)
           const offset = Buffer.byteLength(whole.slice(0, index).join(''))
           const texts = lines.map(([text]) => text)
-          expect((await readLinesBefore(source, offset, count)).map(String)).toEqual(
+          expect((await readPreviousLines(source, offset, count)).map(String)).toEqual(
             count === 0 ? [] : texts.slice(0, index).slice(-count),
           )
-          expect((await readLinesAfter(source, offset, count)).map(String)).toEqual(texts.slice(index, index + count))
+          expect((await readNextLines(source, offset, count)).map(String)).toEqual(texts.slice(index, index + count))
         },
       ),
     )

@@ -15,7 +15,14 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openWorkspace } from '../../../../build/core/workspace/index.js'
 import { createTempFolder } from '../../../../build/plugins/lib/base/index.js'
-import { openSpool, ownFolder, readOwn, spool, spooled, TokenStore } from '../../../../build/plugins/lib/state/index.js'
+import {
+  openSpool,
+  openPrivateFolder,
+  readPrivateFile,
+  writeSpool,
+  listSpoolFiles,
+  TokenStore,
+} from '../../../../build/plugins/lib/state/index.js'
 
 const folder = () => mkdtempSync(join(tmpdir(), 'state-'))
 const home = join(process.env['HOME']!, '.vtcode')
@@ -32,21 +39,21 @@ describe('private files', () => {
     symlinkSync('nowhere', at('dangling'))
     mkdirSync(at('folder'))
     spawnSync('mkfifo', [at('pipe')])
-    expect([await readOwn(at('file')), await readOwn(at('none'))]).toEqual(['text', undefined])
+    expect([await readPrivateFile(at('file')), await readPrivateFile(at('none'))]).toEqual(['text', undefined])
     for (const [name, why] of [
       ['link', 'a link'],
       ['dangling', 'a link'],
-      ['pipe', 'no regular file'],
-      ['folder', 'no regular file'],
-      ['../../../../../../../../dev/null', 'no regular file'],
+      ['pipe', 'not a regular file'],
+      ['folder', 'not a regular file'],
+      ['../../../../../../../../dev/null', 'not a regular file'],
     ] as const) {
-      await expect(readOwn(join(place, name)), name).rejects.toThrow(why)
+      await expect(readPrivateFile(join(place, name)), name).rejects.toThrow(why)
     }
   })
   it('keeps its folder ignored by git and closed to others, and creates nothing through a link', async () => {
     const [root, outside] = [folder(), folder()]
     const workspace = await openWorkspace(root, { home })
-    await using first = await ownFolder(workspace, '.vtcode/spool')
+    await using first = await openPrivateFolder(workspace, '.vtcode/spool')
     expect(first.resolved).toBe('.vtcode/spool')
     expect([
       modeOf(join(root, '.vtcode')),
@@ -54,9 +61,9 @@ describe('private files', () => {
       readFileSync(join(root, '.vtcode/spool/.gitignore'), 'utf8'),
     ]).toEqual([0o700, 0o700, '*\n'])
     symlinkSync('spool', join(root, '.vtcode/inside'))
-    await expect(ownFolder(workspace, '.vtcode/inside')).rejects.toMatchObject({ name: 'VT_PATH_OUTSIDE' })
+    await expect(openPrivateFolder(workspace, '.vtcode/inside')).rejects.toMatchObject({ name: 'VT_PATH_OUTSIDE' })
     symlinkSync(outside, join(root, '.vtcode/away'))
-    await expect(ownFolder(workspace, '.vtcode/away/below')).rejects.toMatchObject({ name: 'VT_PATH_OUTSIDE' })
+    await expect(openPrivateFolder(workspace, '.vtcode/away/below')).rejects.toMatchObject({ name: 'VT_PATH_OUTSIDE' })
     expect(readdirSync(outside)).toEqual([])
   })
 })
@@ -69,7 +76,7 @@ describe('spool files', () => {
     for (const session of ['ses_1', 'ses_1-2', 'ses_../../x', 'loose']) {
       for (const label of ['run', '../../etc', 'a-b c', '']) {
         const text = `${session} ${label}`
-        written.push([session, await spool(contextOf(workspace, session), label, text), text])
+        written.push([session, await writeSpool(contextOf(workspace, session), label, text), text])
       }
     }
     expect(new Set(written.map(([, path]) => path)).size).toBe(written.length)
@@ -83,8 +90,8 @@ describe('spool files', () => {
         .map(([, path]) => path)
         .sort()
     for (const session of ['ses_1', 'ses_1-2', 'ses_../../x'])
-      expect((await spooled(workspace, session)).map(({ path }) => path).sort()).toEqual(pathsOf(session))
-    expect((await spooled(workspace)).length).toBe(written.length)
+      expect((await listSpoolFiles(workspace, session)).map(({ path }) => path).sort()).toEqual(pathsOf(session))
+    expect((await listSpoolFiles(workspace)).length).toBe(written.length)
   })
   it('grows while it is written and lets written text be replaced', async () => {
     const root = folder()
@@ -104,7 +111,8 @@ it('makes a temporary folder per process and removes those of ended processes', 
   process.env['TMPDIR'] = place
   try {
     const gone = spawnSync('true').pid
-    const [, realm] = /^vtcode-first-\d+-([0-9a-f]{8})-\w{6}$/.exec(createTempFolder('first').slice(place.length + 1)) ?? []
+    const [, realm] =
+      /^vtcode-first-\d+-([0-9a-f]{8})-\w{6}$/.exec(createTempFolder('first').slice(place.length + 1)) ?? []
     // The sweep runs once per folder, so another folder shows its effect.
     process.env['TMPDIR'] = other
     const names = {

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
-import { judgeName, judgePath, steeringPaths } from '../../../../build/plugins/lib/steering/index.js'
+import { judgeName, judgePath, findSteeringPaths } from '../../../../build/plugins/lib/steering/index.js'
 
 const git = (cwd: string, ...args: string[]): void =>
   void execFileSync(
@@ -67,7 +67,7 @@ describe('auto-executed config', () => {
     expect(judgeName('.cursor/mcp.json')).toEqual({
       verdict: 'ask',
       path: '.cursor/mcp.json',
-      reason: "'.cursor/mcp.json' decides what other programs run: it steers Cursor.",
+      reason: "'.cursor/mcp.json' is auto-executed config of Cursor.",
     })
   })
 
@@ -89,7 +89,7 @@ describe('auto-executed config', () => {
     git(root, 'config', 'core.hooksPath', 'pkg/hooks')
     mkdirSync(join(root, 'pkg/hooks'))
     git(join(root, 'outer'), 'submodule', '--quiet', 'add', join(root, 'plain'), 'deep/lib')
-    const found = await steeringPaths(made)
+    const found = await findSteeringPaths(made)
     const readOnly = found.readOnly.map((path) => relative(root, path))
     expect(readOnly).toEqual(
       expect.arrayContaining([
@@ -144,7 +144,7 @@ describe('auto-executed config', () => {
     await using made = await tempWorkspace({ 'elsewhere/a': '' })
     symlinkSync('elsewhere', join(made.root, '.husky'))
     git(other.root, 'worktree', 'add', '-q', join(made.root, 'tree'), '-b', 'x')
-    const found = await steeringPaths(made)
+    const found = await findSteeringPaths(made)
     expect(found.links).toEqual([join(made.root, '.husky')])
     expect(found.readOnly).toEqual(
       expect.arrayContaining([

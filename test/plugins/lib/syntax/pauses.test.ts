@@ -1,5 +1,10 @@
 import { expect, it } from 'vitest'
-import { loadAstGrepLibrary, languageByName, outlineScript, outlineStyles } from '../../../../build/plugins/lib/syntax/index.js'
+import {
+  loadAstGrepLibrary,
+  languageByName,
+  outlineScript,
+  outlineStyles,
+} from '../../../../build/plugins/lib/syntax/index.js'
 
 const lines = (count: number, line: (at: number) => string) =>
   Array.from({ length: count }, (_, at) => `${line(at)}\n`).join('')

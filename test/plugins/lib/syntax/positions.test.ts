@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { languageByName, languageByPath, languages, createPositions } from '../../../../build/plugins/lib/syntax/index.js'
+import {
+  languageByName,
+  languageByPath,
+  languages,
+  createPositions,
+} from '../../../../build/plugins/lib/syntax/index.js'
 import { fc } from '../../../support/property.js'
 
 it('computes byte and code point positions for lines of any length', () => {
@@ -30,7 +35,10 @@ describe('syntax languages', () => {
     for (const language of languages) {
       for (const name of [language.id, ...language.aliases]) expect(languageByName(name.toUpperCase())).toBe(language)
       for (const ending of language.extensions)
-        expect([languageByPath(`a/b.c.${ending}`), languageByPath(`B.${ending.toUpperCase()}`)]).toEqual([language, language])
+        expect([languageByPath(`a/b.c.${ending}`), languageByPath(`B.${ending.toUpperCase()}`)]).toEqual([
+          language,
+          language,
+        ])
     }
   })
   it('guesses no language from a folder or a name without an ending', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { expandVariables, parseReference, pointed } from '../../../../build/plugins/lib/values/index.js'
+import { expandVariables, parseReference, resolvePointer } from '../../../../build/plugins/lib/values/index.js'
 import { fc } from '../../../support/property.js'
 
 const refused = new Error('refused')
@@ -27,12 +27,16 @@ describe('JSON pointer', () => {
     fc.assert(
       fc.property(document, (value) => {
         for (const [pointer, part] of parts(value)) {
-          expect(pointed(value, pointer)).toBe(part)
-          expect(pointed(value, `${pointer}/missing`)).toBeNull()
+          expect(resolvePointer(value, pointer)).toBe(part)
+          expect(resolvePointer(value, `${pointer}/missing`)).toBeNull()
         }
       }),
     )
-    expect(['/constructor', '/length', '/__proto__'].map((pointer) => pointed({}, pointer))).toEqual([null, null, null])
+    expect(['/constructor', '/length', '/__proto__'].map((pointer) => resolvePointer({}, pointer))).toEqual([
+      null,
+      null,
+      null,
+    ])
   })
 })
 

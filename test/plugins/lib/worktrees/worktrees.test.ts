@@ -21,11 +21,11 @@ import { findLatestChange, undo } from '../../../../build/plugins/lib/files/inde
 import { rounds } from '../../../support/exec.js'
 import {
   dropWorktree,
-  dropWorktreesOf,
-  makeWorktree,
+  dropSessionWorktrees,
+  createWorktree,
   mergeWorktree,
-  treeChanges,
-  worktreeAt,
+  findTreeChanges,
+  findWorktree,
   type Worktree,
 } from '../../../../build/plugins/lib/worktrees/index.js'
 
@@ -98,9 +98,9 @@ async function scene(files: Record<string, Content>): Promise<Scene> {
     put,
     see,
     make: (id = 'ses_a', isHidden) =>
-      makeWorktree(workspace, { id, session: 'ses_parent', ...(isHidden && { isHidden }) }),
+      createWorktree(workspace, { id, session: 'ses_parent', ...(isHidden && { isHidden }) }),
     async merge(tree, only) {
-      const changes = await treeChanges(workspace, tree)
+      const changes = await findTreeChanges(workspace, tree)
       try {
         return await mergeWorktree(
           { slot: 'agents/merge', id: 'c1' },
@@ -159,10 +159,10 @@ describe('worktree', () => {
       there('rev-parse', '--show-toplevel').trim(),
       existsSync(join(tree.root, '.git/objects/info/alternates')),
     ]).toEqual(['', tree.root, false])
-    expect(await treeChanges(s.workspace, tree)).toEqual([])
-    expect(await worktreeAt(s.workspace, 'ses_a')).toEqual(tree)
+    expect(await findTreeChanges(s.workspace, tree)).toEqual([])
+    expect(await findWorktree(s.workspace, 'ses_a')).toEqual(tree)
     await dropWorktree(s.workspace, 'ses_a')
-    expect([await worktreeAt(s.workspace, 'ses_a'), readdirSync(join(s.root, '.vtcode/worktrees'))]).toEqual([
+    expect([await findWorktree(s.workspace, 'ses_a'), readdirSync(join(s.root, '.vtcode/worktrees'))]).toEqual([
       undefined,
       ['.gitignore'],
     ])
@@ -212,7 +212,7 @@ describe('worktree', () => {
       const before = all()
       const tree = await s.make(id, (path) => path === 'secret.txt')
       const { 'secret.txt': _, ...rest } = s.see(s.root)
-      expect([s.see(tree.root), await treeChanges(s.workspace, tree), all()]).toEqual([rest, [], before])
+      expect([s.see(tree.root), await findTreeChanges(s.workspace, tree), all()]).toEqual([rest, [], before])
       const has = (name: string) => spawnSync('git', ['cat-file', '-e', name], { cwd: tree.root }).status === 0
       expect([lost, ...unseen].map(has)).toEqual([true, false, false, false])
       // The worktree needs no other repository.
@@ -269,7 +269,7 @@ describe('worktree', () => {
       () => place[Symbol.asyncDispose](),
       () => workspace.close(),
     )
-    await expect(makeWorktree(workspace, { id: 'ses_a', session: 'p' })).rejects.toMatchObject({
+    await expect(createWorktree(workspace, { id: 'ses_a', session: 'p' })).rejects.toMatchObject({
       problem: {
         code: 'VT_AGENT_NO_WORKTREE',
         message: 'No worktree can be made here: the workspace is in no git repository.',
@@ -309,10 +309,10 @@ describe('worktree', () => {
       trusted(join(s.root, '.vtcode/worktrees/brought')),
       trusted(join(tree.root, '.git')),
     ]).toEqual([true, true, false, false, false])
-    await dropWorktreesOf(s.workspace, 'ses_other')
-    expect(await worktreeAt(s.workspace, 'ses_a')).toBeDefined()
-    await dropWorktreesOf(s.workspace, 'ses_parent')
-    expect(await worktreeAt(s.workspace, 'ses_a')).toBeUndefined()
+    await dropSessionWorktrees(s.workspace, 'ses_other')
+    expect(await findWorktree(s.workspace, 'ses_a')).toBeDefined()
+    await dropSessionWorktrees(s.workspace, 'ses_parent')
+    expect(await findWorktree(s.workspace, 'ses_a')).toBeUndefined()
   })
 })
 
@@ -421,7 +421,7 @@ describe('worktree merge', () => {
     const refused = (await s.merge(tree)) as any
     expect(refused).toMatchObject(conflict('a.txt', 'bin', 'file.txt', 'gone.txt', 'left.txt', 'link', 'new.txt'))
     expect(refused.message).toBe(
-      "Nothing was merged: 'a.txt' was changed on both sides in the same lines; 'bin' is binary and was changed on both sides; 'file.txt' is a directory here; 'gone.txt' was changed by the agent and deleted here; 'left.txt' was deleted by the agent and changed here; 'link' is a link there, and links are not merged; 'new.txt' was added on both sides, each with other lines.",
+      "Nothing was merged: 'a.txt' was changed on both sides in the same lines; 'bin' is binary and was changed on both sides; 'file.txt' is a directory here; 'gone.txt' was changed by the agent and deleted here; 'left.txt' was deleted by the agent and changed here; 'link' is a link in the worktree, and links are not merged; 'new.txt' was added on both sides with different lines.",
     )
     expect(refused.details.conflicts[0].hunks).toBe('<<<<<<< here\nONE\n=======\neins\n>>>>>>> agent')
     expect(s.see(s.root)).toEqual(before)

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 import {
   createKernel,
   type Approval,
-  type Approved,
+  type ApprovalAnswer,
   type CallOptions,
   type Kernel,
   type Mode,
@@ -21,7 +21,7 @@ import { bin, surroundings, vtcode } from '../../../support/program.js'
 /** Makes a kernel with an approver that counts questions and gives the configured answer. */
 async function person(
   workspace: TempWorkspace,
-  answer: Approved = { decision: 'allow', scope: 'always' },
+  answer: ApprovalAnswer = { decision: 'allow', scope: 'always' },
   mode: Mode = 'auto',
   config = {},
 ) {
@@ -121,7 +121,7 @@ describe('lasting approval', () => {
     expect(await start('cat')).toBe('run')
     expect(await type('write')).toBe('asked')
     expect(one.asked.at(-1)).toMatchObject({
-      question: expect.stringContaining("  It goes to `cat` in '.', which runs.\n"),
+      question: expect.stringContaining("  The input goes to the running command `cat` in '.'.\n"),
       covers: "exactly this call of unified_exec/write, to `cat` in '.'",
     })
     expect(await type('write')).toBe('run')
@@ -235,7 +235,7 @@ describe('approval of a program tool', () => {
     })
     await using booted = await bootKernel({ mode: 'auto', manifests: [plugins.root] })
     let asked: Approval[] = []
-    let answer: Approved = true
+    let answer: ApprovalAnswer = true
     const greet = async (input: object): Promise<number> => {
       asked = []
       expect((await booted.call('greet', input, { approve: (request) => (asked.push(request), answer) })).ok).toBe(true)

@@ -91,7 +91,7 @@ describe('policy.commands entry', () => {
     [
       'no examples at all',
       { commands: [{ ...cut, match: [] }] },
-      /'cut_read' of policy\.commands allows; it needs at least one example/,
+      /'cut_read' of policy\.commands allows without examples\. Add at least one example .* not_match\.$/,
     ],
     [
       'a rule with a wrong example',

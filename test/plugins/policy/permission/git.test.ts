@@ -363,7 +363,7 @@ describe('hostile repository', () => {
         expect([command, explained.verdict, JSON.stringify(explained)]).toEqual([
           command,
           'ask',
-          expect.stringContaining(`'.git/${name}' is no plain file`),
+          expect.stringContaining(`'.git/${name}' is not a regular file`),
         ])
       }
     },

@@ -48,7 +48,7 @@ describe.skipIf(none)(`policy.sandboxed_commands: allow${skipped}`, () => {
           {
             code: 'VT_EXEC_SANDBOXED',
             message: expect.stringMatching(
-              /^Nobody was asked: it ran in the sandbox, without network.* 2 files copied before it; it changed a\.txt, b\.txt, which `vtcode undo` takes back\.$/,
+              /^The command ran without approval .*in the sandbox, without network.* 2 files copied before it; it changed a\.txt, b\.txt, which `vtcode undo` can restore\.$/,
             ),
           },
         ],
@@ -110,7 +110,7 @@ describe.skipIf(none)(`policy.sandboxed_commands: allow${skipped}`, () => {
     await using booted = await boot(allow, { mode: 'auto', manifests: [loose.root] })
     expect(await error(booted, make)).toMatchObject({
       code: 'VT_POLICY_DENIED',
-      message: expect.stringContaining('neither nothing nor { ask } nor { deny }'),
+      message: expect.stringContaining('call:loose returned an invalid verdict'),
     })
   })
 
@@ -261,7 +261,7 @@ describe.skipIf(none)(`policy.sandboxed_commands unset${skipped}`, () => {
       expect(await error(booted, { ...make, sandbox_permissions })).toMatchObject(needs)
     expect(await error(booted, make)).toMatchObject({
       hint: expect.stringContaining(
-        'or the user sets `policy.sandboxed_commands: allow` in ~/.vtcode/vtcode.config.yaml, and it runs unasked in the sandbox: without network, with the workspace alone to write, a checkpoint before.',
+        'or the user sets `policy.sandboxed_commands: allow` in ~/.vtcode/vtcode.config.yaml, so that it runs in the sandbox without approval: no network, only the workspace is writable, a checkpoint first.',
       ),
     })
     expect((await error(booted, { ...make, command: 'make; echo x > .envrc' })).hint).not.toContain(
@@ -304,7 +304,7 @@ describe.skipIf(none)(`hints for a denied command${skipped}`, () => {
     })
     await made.write('../home/.vtcode/vtcode.config.yaml', settings)
     await connected(async (text) =>
-      expect(await text('unified_exec', make)).toMatch(/exit 0[^]*Nobody was asked: it ran in the sandbox/),
+      expect(await text('unified_exec', make)).toMatch(/exit 0[^]*The command ran without approval/),
     )
     expect(readFileSync(join(made.root, 'b.txt'), 'utf8')).toBe('new\n')
   })

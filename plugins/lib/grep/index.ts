@@ -1,0 +1,1 @@
+export { createGrep } from './grep.js'
