@@ -1,5 +1,5 @@
 import { isObject } from '../shapes/index.js'
-import { registerSecret, isSecretName } from '../text/index.js'
+import { redactUserInfo, registerSecret, isSecretName } from '../text/index.js'
 
 /** Replacement of a literal secret in displayed settings. */
 const MARK = '[redacted]'
@@ -33,8 +33,7 @@ function redactAddress(text: string): string {
   if (!/^[a-z][\w+.-]*:\/\/\S*[?@]/i.test(text) || !URL.canParse(text)) return text
   const redactPair = (pair: string): string =>
     pair.includes('=') && !/=\$\{[^}]*\}$/.test(pair) ? `${pair.slice(0, pair.indexOf('='))}=${MARK}` : pair
-  const anonymous = text.replace(/^([a-z][\w+.-]*:\/\/)[^/?#]*@/i, `$1${MARK}@`)
-  return anonymous.replace(
+  return redactUserInfo(text).replace(
     /(\?)([^#]*)/,
     (_, sign: string, query: string) => sign + query.split('&').map(redactPair).join('&'),
   )

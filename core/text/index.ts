@@ -8,6 +8,7 @@ export {
   redactText,
   maskSameSize,
   findSafeEnd,
+  redactUserInfo,
   redactValues,
 } from './secrets.js'
 export { findSimilar, findNearest } from './suggest.js'

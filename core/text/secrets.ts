@@ -71,6 +71,10 @@ export function redactValues(text: string, mark: FormatMark = formatMark): strin
   return clean
 }
 
+/** Replaces the user and password of an address. */
+export const redactUserInfo = (address: string): string =>
+  address.replace(/^(\s*[a-z][\w+.-]*:\/\/)[^/?#]*@/i, '$1[redacted]@')
+
 /** Returns the text without secrets; the same string where it contains none. */
 export const redactText = (text: string, mark: FormatMark = formatMark): string =>
   redactFormats(redactValues(text, mark), mark)

@@ -1,3 +1,5 @@
+import { redactText } from './secrets.js'
+
 /**
  * Escapes invisible and controlling characters in text of others: C0 and C1 controls except tab and newline,
  * bidirectional controls, zero-width characters, line separators and tags. The text then moves no cursor, hides nothing
@@ -33,10 +35,14 @@ export const visibleJson = (document: string): string =>
 /** Removes these characters, for texts of manifests and skills. */
 export const removeInvisible = (text: string): string => escapeInvisible(text, () => '')
 
-/** Formats a text as one line of at most `most` characters: of a longer one, both ends and its length. */
+/**
+ * Formats a text as one line of at most `most` characters: of a longer one, both ends and its length. Secrets of a
+ * longer one are redacted before the cut, which would leave parts of them that no later redaction knows.
+ */
 export function truncateLine(text: string, most: number): string {
-  const line = visibleLine(text)
-  if (line.length <= most) return line
+  const whole = visibleLine(text)
+  if (whole.length <= most) return whole
+  const line = visibleLine(redactText(text))
   const points = Array.from(line)
   const head = Math.ceil(most / 2)
   return points.length <= most

@@ -1,5 +1,5 @@
 import { findProgram, listSearchFolders } from '../../../core/system/index.js'
-import { toText } from '../../../core/text/index.js'
+import { toText, truncateLine } from '../../../core/text/index.js'
 import { isHarmlessSetting } from '../git/index.js'
 import { findTargets, isOpenTarget, type Argv, type ParsedCommand } from '../shell/index.js'
 import type { CallFacts } from './facts.js'
@@ -299,7 +299,4 @@ async function isInsideAll(word: string, places: WorkingFolder[]): Promise<boole
   return places.length > 0
 }
 
-const formatCommand = (argv: Argv): string => {
-  const text = argv.map((word) => word.text).join(' ')
-  return text.length > 80 ? `${text.slice(0, 79)}…` : text
-}
+const formatCommand = (argv: Argv): string => truncateLine(argv.map((word) => word.text).join(' '), 80)

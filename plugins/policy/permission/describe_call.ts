@@ -1,5 +1,5 @@
 import type { Effect } from '../../../core/index.js'
-import { escapeTemplates, truncateLine } from '../../../core/text/index.js'
+import { escapeTemplates, redactUserInfo, truncateLine } from '../../../core/text/index.js'
 import type { CallFacts } from '../../lib/rules/index.js'
 
 const MAX_CHARACTERS = 80
@@ -14,9 +14,8 @@ const VERBS = new Map([
 ])
 
 /**
- * Returns one effect of a call as the end of a sentence: "edit 'src/greet.js'", "run `npm test`", "fetch
- * https://example.org".
- * A call without a command, a path or an address is described by its name.
+ * Returns one effect of a call as the end of a sentence: "edit 'src/greet.js'", "run `npm test`",
+ * "fetch https://example.org". A call without a command, a path or an address is described by its name.
  */
 export function describeCall(facts: CallFacts, effect: Effect): string {
   const { call, slot } = facts
@@ -29,7 +28,7 @@ export function describeCall(facts: CallFacts, effect: Effect): string {
     if (command !== '') return `run \`${shorten(command)}\``
     if (slot.continues) return 'send input to a running command'
   }
-  if (effect === 'net' && typeof url === 'string') return `fetch ${shorten(url)}`
+  if (effect === 'net' && typeof url === 'string') return `fetch ${shorten(redactUserInfo(url))}`
   if (effect === 'net' && typeof query === 'string') return `search the web for '${shorten(query)}'`
   if (effect === 'write' && call.places.length > 0) return `${VERBS.get(call.slot) ?? 'change'} ${describePaths(facts)}`
   return `use ${shorten(call.caller.alias ?? call.slot)}`

@@ -143,6 +143,25 @@ describe('refusal texts', () => {
 })
 
 describe('permission rules', () => {
+  it('shows no part of a secret in a reason, wherever a long command or address is cut', async () => {
+    const secret = 'q7Zp2LmX9vRt4KsW8nBd'
+    const parts = [...secret].slice(0, -4).map((_, at) => secret.slice(at, at + 5))
+    await using booted = await boot('ask', {}, { env: { ACME_API_KEY: secret } })
+    const shown = async (input: Record<string, string>): Promise<string> => {
+      const answer = JSON.stringify(await booted.call('demo', input))
+      expect(answer).toContain('VT_POLICY_NEEDS_APPROVAL')
+      return parts.filter((part) => answer.includes(part)).join(' ')
+    }
+    for (let before = 0; before < 120; before += 4) {
+      const filler = 'x'.repeat(before)
+      expect(await shown({ action: 'run', command: `tool ${filler} ${secret} ${'y'.repeat(70)}` }), filler).toBe('')
+      expect(await shown({ action: 'fetch', url: `https://example.org/${filler}?k=${secret}&${'y'.repeat(70)}` })).toBe(
+        '',
+      )
+    }
+    const login = await booted.call('demo', { action: 'fetch', url: 'https://user:hunter2@example.org/' })
+    expect(JSON.stringify(login)).toMatch(/fetch https:\/\/\[redacted\]@example\.org/)
+  })
   it('applies deny before ask before allow, in any order and mode', async () => {
     const policy = {
       deny: ['demo/look'],
