@@ -1,15 +1,13 @@
 import { findProgram, spawnProgram } from '../system/index.js'
 
 // Node has no call for extended attributes and access lists. GNU's `cp` copies them on Linux, for the price of a
-// process. PATH may
-// name a folder of the workspace, so only system folders are searched.
+// process. PATH may name a folder of the workspace, so only system folders are searched.
 let cp =
   process.platform === 'linux' ? findProgram('cp', ['/usr/bin', '/bin', '/run/current-system/sw/bin']) : undefined
 
 /**
  * Copies mode, access list and extended attributes from one open file to another. Returns `false` if some were lost.
- * Without such a
- * program it does nothing and returns `true`.
+ * Without such a program it does nothing and returns `true`.
  */
 export async function copyAttributes(from: number, to: number): Promise<boolean> {
   if (cp === undefined) return true

@@ -41,8 +41,8 @@ function leaveAll(way: WalkState): void {
 
 /**
  * Walks a normalised path from the root, name by name, so that a swapped folder or link cannot lead elsewhere. The
- * targets of links
- * are walked in the same way, which keeps them inside; a link in the last segment is followed only with `follow`.
+ * targets of links are walked in the same way, which keeps them inside; a link in the last segment is followed only
+ * with `follow`.
  * `roots` are the
  * absolute spellings of the root that a link may begin with. Throws VT_FILE_STALE for a path that does not lead where
  * `expected`
@@ -117,8 +117,7 @@ const formatPath = ({ stack }: WalkState, name = '.'): string =>
 
 /**
  * Returns the names that remain after the link `name` is replaced by its target. An absolute target begins at the
- * root again. A name
- * that is no longer a link is walked again.
+ * root again. A name that is no longer a link is walked again.
  */
 function expandLink(way: WalkState, name: string, rest: string[]): string[] {
   const target = readLink(currentDirectory(way), name)

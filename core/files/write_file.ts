@@ -42,8 +42,8 @@ const writeSome = promisify(write)
 
 /**
  * Writes a file atomically: a temporary file in the same directory gets its final mode, then its content, and is
- * synced. The old
- * file is checked again, then replaced by one rename, and the directory is synced. Any failure keeps the old file.
+ * synced. The old file is checked again, then replaced by one rename, and the directory is synced. Any failure keeps
+ * the old file.
  */
 export async function writeFile(
   location: Location,

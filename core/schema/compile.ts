@@ -12,8 +12,7 @@ let compiler: Promise<Compile> | undefined
 
 /**
  * Compiles a JSON Schema (2020-12). The first call loads ajv. Every check ends, independent of its author: a schema
- * that
- * takes too many steps for every value is refused here, a value that takes too many by the check. Throws
+ * that takes too many steps for every value is refused here, a value that takes too many by the check. Throws
  * VT_SCHEMA_INVALID, VT_SCHEMA_PATTERN; the check throws VT_INPUT_TOO_LARGE.
  */
 export async function compile(schema: Schema, id = 'a schema'): Promise<Check> {

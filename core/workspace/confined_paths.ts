@@ -111,8 +111,8 @@ export class ConfinedPaths {
 
   /**
    * Passes the commit point of a change at `path`. Changes of our own state need none: they happen before and after
-   * the change that
-   * they serve. Throws VT_CALL_ABORTED, and VT_FILE_STALE for a path that the call did not name though it named others.
+   * the change that they serve. Throws VT_CALL_ABORTED, and VT_FILE_STALE for a path that the call did not name
+   * though it named others.
    */
   passCommit(path: string): void {
     const named = this.limits.judged?.isNamed(path)
@@ -158,8 +158,7 @@ export class ConfinedPaths {
 
   /**
    * Returns whether links lead a path to a place that is closed to it: out of our own state or, for a call, to
-   * unjudged state of git
-   * or of this program.
+   * unjudged state of git or of this program.
    */
   #isAstray(path: string, resolved: string): boolean {
     const { judged } = this.limits

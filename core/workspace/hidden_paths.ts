@@ -5,9 +5,8 @@ import { OWN_FOLDERS } from './own_state.js'
 
 /**
  * Returns a predicate for the paths that rules such as `Read(path)` under `policy.deny` hide from tools; `undefined`
- * without such a
- * rule. The permission policy refuses calls that name such a path. This predicate keeps the path out of searches,
- * lists and copies.
+ * without such a rule. The permission policy refuses calls that name such a path. This predicate keeps the path out
+ * of searches, lists and copies.
  */
 export function createHiddenFilter(
   { policy }: Pick<Settings, 'policy'>,
@@ -38,8 +37,8 @@ const CONFIG_FILE = /^config(\.local)?\.\w+$/
 
 /**
  * Returns a predicate for the secret paths of a workspace that contains the home of this program or lies in it: keys,
- * logins, tokens,
- * consents, settings, records. Returns `undefined` where the two are apart. Compares names as any volume could.
+ * logins, tokens, consents, settings, records. Returns `undefined` where the two are apart. Compares names as any
+ * volume could.
  */
 export function createSecretFilter(root: string, home: string): ((path: string) => boolean) | undefined {
   const real = toRealPath(home)

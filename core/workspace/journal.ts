@@ -6,8 +6,7 @@ import { isReserved } from './own_state.js'
 import type { CommitPoint, Operation, Workspace } from './types.js'
 
 // A transaction stages the new contents, writes a commit mark, applies the changes and removes the journal. Before
-// the mark nothing
-// has changed. After the mark all changes happen, in the next process if need be.
+// the mark nothing has changed. After the mark all changes happen, in the next process if need be.
 
 const JOURNAL_FOLDER = '.vtcode/journal'
 const MAX_PLAN_BYTES = 64 * 1_048_576
@@ -217,8 +216,7 @@ async function readStaged(
 
 /**
  * Returns whether recovery may write a path without a question. State of git and of this program is excluded, and so
- * is any path with
- * a link, which may be newer than the plan.
+ * is any path with a link, which may be newer than the plan.
  */
 async function canRecover(files: Files, path: string): Promise<boolean> {
   if (isReserved(path)) return false

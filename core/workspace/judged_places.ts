@@ -4,8 +4,7 @@ import { isReserved } from './own_state.js'
 
 /**
  * The paths that one call named and where they led when the call was judged. A path that leads elsewhere later is
- * refused, so that a
- * changed link cannot redirect the call.
+ * refused, so that a changed link cannot redirect the call.
  */
 export class JudgedPlaces {
   private readonly ways = new Map<string, string>()

@@ -11,8 +11,8 @@ const DEFAULT_WAIT_MS = 20_000
 
 /**
  * Locks all keys until disposed of. Calls of this process queue up; other processes wait. Keys are taken in one
- * order, so that two
- * holders never wait for each other. Throws VT_FILE_IO (retryable) after `patienceMs`, or the reason of `signal`.
+ * order, so that two holders never wait for each other. Throws VT_FILE_IO (retryable) after `patienceMs`, or the
+ * reason of `signal`.
  */
 export async function lock(
   keys: readonly string[],
@@ -96,8 +96,7 @@ const ABANDONED_MS = 500
 
 /**
  * Returns a function that removes an abandoned socket file; outside Linux such files outlive their process. A new
- * socket file refuses
- * connections too until its process listens, so the file must stay the same one for a while.
+ * socket file refuses connections too until its process listens, so the file must stay the same one for a while.
  */
 function createSocketSweeper(path: string): () => Promise<void> {
   let seen: { file: string; since: number } | undefined

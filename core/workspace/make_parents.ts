@@ -6,8 +6,7 @@ import { isOwnState } from './own_state.js'
 
 /**
  * Walks to the entry of a normalised path and makes its missing parents. Each new parent is added to `made`; the
- * caller closes
- * them, and removes them in reverse order if it fails.
+ * caller closes them, and removes them in reverse order if it fails.
  */
 export function makeParents(paths: ConfinedPaths, path: string, follow: boolean, made: Location[]): Location {
   try {

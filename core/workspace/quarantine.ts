@@ -3,8 +3,7 @@ import { isOwnState, OWN_FOLDERS } from './own_state.js'
 import type { Workspace } from './types.js'
 
 // A file without a seal in the state of this program may come from a repository or a command. It is never used and
-// blocks nothing: it
-// is moved once, and the command line lists it.
+// blocks nothing: it is moved once, and the command line lists it.
 
 type Files = Pick<Workspace, 'rename' | 'stat'> & { quarantined: Map<string, string> }
 

@@ -29,8 +29,7 @@ export class WorkspaceRoot {
 
   /**
    * Returns the lock key of the journal. A key from the folder of the journal would change when the first transaction
-   * makes that
-   * folder.
+   * makes that folder.
    */
   get journalKey(): string {
     return `${this.#identity.dev}:${this.#identity.ino}//journal`

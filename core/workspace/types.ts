@@ -61,8 +61,8 @@ export interface Workspace {
   lock(paths: readonly string[], signal?: AbortSignal): Promise<AsyncDisposable>
   /**
    * Writes a whole file atomically: at any time the old or the new file is there, and the new one is on disk on
-   * return. Writes through
-   * a link inside the workspace. Makes missing parents. Throws VT_PATH_EXISTS, VT_FILE_STALE, VT_FILE_IO.
+   * return. Writes through a link inside the workspace. Makes missing parents. Throws VT_PATH_EXISTS, VT_FILE_STALE,
+   * VT_FILE_IO.
    */
   write(path: string, bytes: Uint8Array, expected: ExpectedState, how?: { mode?: number }): Promise<WriteResult>
   /**

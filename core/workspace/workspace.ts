@@ -45,10 +45,9 @@ export interface OpenWorkspace extends Workspace {
 
 /**
  * Opens the folder `root`: all files below it are reached through the result. `home` is the `.vtcode` folder of the
- * user. Its key
- * seals the state of the program, and its own files stay secret where it lies in `root`. Quarantined files are added
- * to `foreign`,
- * which several openers of one folder can share. Throws VT_PATH_NOT_FOUND, VT_PATH_NOT_DIRECTORY, VT_PATH_PERMISSION.
+ * user. Its key seals the state of the program, and its own files stay secret where it lies in `root`. Quarantined
+ * files are added to `foreign`, which several openers of one folder can share. Throws VT_PATH_NOT_FOUND,
+ * VT_PATH_NOT_DIRECTORY, VT_PATH_PERMISSION.
  */
 export function openWorkspace(
   root: string,

@@ -94,8 +94,7 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
 
 /**
  * Prints the diagnostics that were not printed yet. With `servers` it includes servers that did not start, which may
- * explain an
- * unknown name. Everything that waits for consent shares one line.
+ * explain an unknown name. Everything that waits for consent shares one line.
  */
 function printDiagnostics(kernel: Kernel, io: Io, reported: Set<string>, servers = false): void {
   const wanted = kernel
@@ -162,8 +161,7 @@ function requireAction(kernel: Kernel, tool: string, [word]: string[]): void {
 
 /**
  * Returns the resolved call where the check needed one. Throws CallUsageError for a text field without a value: the
- * parser
- * gives it `true`, and the tool would search for, write or run that text.
+ * parser gives it `true`, and the tool would search for, write or run that text.
  */
 async function requireValues(kernel: Kernel, tool: string, input: JsonObject): Promise<PreparedCall | undefined> {
   const bare = Object.keys(input).filter((name) => input[name] === true)

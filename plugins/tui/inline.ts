@@ -122,10 +122,8 @@ export class InlineScreen implements ScreenSurface {
 
   /**
    * Counts terminal rows between the start of the live part and the cursor at the current size. Too few leave a
-   * remnant;
-   * too many would erase finished rows. So a row counts as wrapped only in a terminal that is known to wrap, and only
-   * if
-   * it was written before the terminal may have become this narrow.
+   * remnant; too many would erase finished rows. So a row counts as wrapped only in a terminal that is known to wrap,
+   * and only if it was written before the terminal may have become this narrow.
    */
   private countRowsAbove(columns: number, height: number): number {
     const { position } = this

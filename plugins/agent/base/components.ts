@@ -18,8 +18,7 @@ export type Approve = NonNullable<CallOptions['approve']>
 
 /**
  * The components that depend on the run context. They are chosen once at the start and frozen. All other code of the
- * agent gets the
- * environment, the clock and random numbers from here.
+ * agent gets the environment, the clock and random numbers from here.
  */
 export type AgentProviders = Readonly<{
   /**

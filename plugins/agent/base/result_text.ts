@@ -25,9 +25,8 @@ export function toModelText(result: Result): ModelText {
 
 /**
  * Returns the sentence that the final answer must contain about a change that was not made. A sentence that only
- * repeats the error
- * is shortened, and left out if the error offers a next call: the end of the turn reminds the model of changes still
- * missing.
+ * repeats the error is shortened, and left out if the error offers a next call: the end of the turn reminds the model
+ * of changes still missing.
  */
 function formatSayLine(say: unknown, message: string, hasNext: boolean): string[] {
   if (typeof say !== 'string') return []

@@ -27,8 +27,8 @@ export async function printLines<T>(read: AsyncGenerator<unknown, T, void>, { st
 
 /**
  * Returns the task: the words of the command line, the piped text, or both with the piped text as a block. If there
- * are words, a pipe
- * or file is read to its end. A socket is read only if data arrives at once, because it may stay open without data.
+ * are words, a pipe or file is read to its end. A socket is read only if data arrives at once, because it may stay
+ * open without data.
  */
 export async function readTask(words: readonly string[], io: Io): Promise<string> {
   const fromWords = words

@@ -96,8 +96,7 @@ const listRegistered = (kernel: Kernel, component: Component): Provider[] =>
 
 /**
  * Creates the components of a run context, frozen. Throws VT_PROVIDER_MODULE, and VT_CONFIG_INVALID for an unknown
- * name or component
- * and for `approve_all` without a strict sandbox.
+ * name or component and for `approve_all` without a strict sandbox.
  */
 export async function chooseComponents(
   context: ComponentContext,

@@ -26,10 +26,8 @@ const MAX_TOKEN_CHARS = 6
 
 /**
  * Asks a model for data, without tool calls. The answer is the JSON from its first `{` to its last `}` and must fit
- * the schema. An
- * invalid answer is returned to the model with its faults, twice at most. Returns `undefined` if no answer fits. The
- * cost counts for
- * the run. Throws VT_LOOP_BUDGET, VT_LLM_*.
+ * the schema. An invalid answer is returned to the model with its faults, twice at most. Returns `undefined` if no
+ * answer fits. The cost counts for the run. Throws VT_LOOP_BUDGET, VT_LLM_*.
  */
 export async function askForData(
   thread: PaidConversation,

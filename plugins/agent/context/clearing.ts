@@ -10,10 +10,8 @@ type ClearingSettings = AgentSettings['harness']['tool_result_clearing']
 
 /**
  * Finds old results that may leave the conversation, oldest first, with their calls. The last few results, errors and
- * results of the
- * current turn stay. Results stay too if their manifest declares it or their tool is unknown. Returns nothing unless
- * enough tokens are
- * saved: each clearing invalidates the server's cache.
+ * results of the current turn stay. Results stay too if their manifest declares it or their tool is unknown. Returns
+ * nothing unless enough tokens are saved: each clearing invalidates the server's cache.
  */
 async function findClearable(
   kernel: Kernel,

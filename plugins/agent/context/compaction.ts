@@ -48,10 +48,8 @@ export interface CompactOptions {
 
 /**
  * Shortens a conversation. It is archived and repeated reads are removed. The memory of the session, a summary and
- * the latest user
- * messages replace the old part; the newest groups stay unchanged. Returns `false` if nothing can be saved. Throws
- * VT_CONTEXT_STUCK
- * after two ineffective compactions in a row, unless a person requested this one.
+ * the latest user messages replace the old part; the newest groups stay unchanged. Returns `false` if nothing can be
+ * saved. Throws VT_CONTEXT_STUCK after two ineffective compactions in a row, unless a person requested this one.
  */
 export async function compact(
   thread: PaidConversation,
@@ -217,10 +215,8 @@ async function trimMessages(
 
 /**
  * Summarises the old part with a model. Without a usable answer the summary is a plain one, so that compaction never
- * fails a turn. The
- * model of the thread continues its own conversation, which its server has cached. Another model, or one that
- * rejected the length,
- * reads a transcript.
+ * fails a turn. The model of the thread continues its own conversation, which its server has cached. Another model,
+ * or one that rejected the length, reads a transcript.
  */
 async function summarise(
   thread: PaidConversation,

@@ -13,8 +13,7 @@ interface FileRead extends Slice {
 
 /**
  * Removes repeated reads of lines. Returns replacement texts by call_id: a note for a read whose lines a newer read
- * contains, and a
- * mark for a newest read whose file changed later.
+ * contains, and a mark for a newest read whose file changed later.
  */
 export function dedupe(
   messages: readonly Msg[],

@@ -40,12 +40,9 @@ const createJudge =
 
 /**
  * Reads all instructions for agents, farthest first: packages, the user's file and rules, files of the settings, the
- * folders from the
- * root of the repository to the workspace, the rules of the workspace. A line `@path` imports that file. The policies
- * of calls apply:
- * a refused file is listed without its text. The byte limit is spent from the nearest file outwards; the nearest is
- * always complete.
- * Throws VT_CONTEXT_INSTRUCTIONS_TOO_LARGE.
+ * folders from the root of the repository to the workspace, the rules of the workspace. A line `@path` imports that
+ * file. The policies of calls apply: a refused file is listed without its text. The byte limit is spent from the
+ * nearest file outwards; the nearest is always complete. Throws VT_CONTEXT_INSTRUCTIONS_TOO_LARGE.
  */
 export async function readInstructions(
   kernel: Kernel,

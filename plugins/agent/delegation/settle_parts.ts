@@ -19,8 +19,7 @@ const KILLED = { code: 'VT_SESSION_INTERRUPTED', message: 'The program was kille
 
 /**
  * Ends the parts of a killed process, with their report and cost so far. It answers the calls that started them, so
- * that no part
- * starts twice. `records`: the journal of their conversation.
+ * that no part starts twice. `records`: the journal of their conversation.
  */
 export async function settleParts(thread: DelegatingConversation, records: readonly JournalRecord[]): Promise<void> {
   const { workspace, state } = thread

@@ -6,9 +6,8 @@ export const formatEventLine = (event: ThreadEvent): string => `${JSON.stringify
 
 /**
  * Creates the sink that writes the events of a thread to its session. A large log is rotated at the start of a run,
- * so that every file
- * begins with a run. Later sinks get the end of a run only after the flush, so that an unsaved run is never reported
- * as a success.
+ * so that every file begins with a run. Later sinks get the end of a run only after the flush, so that an unsaved run
+ * is never reported as a success.
  */
 export const createJournalSink =
   (store: Store): EventSink =>

@@ -4,8 +4,7 @@ export interface Word {
   text: string
   /**
    * `static`: the program gets exactly `text`. `glob`: the shell replaces the pattern by names of files. `dynamic`:
-   * only the run decides
-   * what the program gets, which may be several words or none.
+   * only the run decides what the program gets, which may be several words or none.
    */
   kind: 'static' | 'glob' | 'dynamic'
   /** True if a dynamic word is exactly one word at run time, because it is quoted. */

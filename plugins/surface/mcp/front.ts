@@ -3,8 +3,7 @@ import { locateHandshake, readHandshake, type RecordedExchange, type HandshakeLo
 
 /**
  * The conversation with a client before the server started. The server receives all chunks again, but its answers to
- * the
- * requests in `answered` are not sent.
+ * the requests in `answered` are not sent.
  */
 export interface Front {
   location: HandshakeLocation

@@ -360,8 +360,7 @@ const createChangedError = ({ name }: HashedInspection): UserError =>
 
 /**
  * Inspects a folder. Throws UserError where no part is usable, or a manifest or a requirement is invalid. Other
- * invalid parts are
- * skipped and shown with their file before consent.
+ * invalid parts are skipped and shown with their file before consent.
  */
 async function inspectUsable(
   root: string,

@@ -34,8 +34,8 @@ export interface ConfinedOutcome {
 
 /**
  * Executes the examples of a plugin in one sandbox. They can read the plugin and this program, write a temporary
- * folder, and use the
- * network where the plugin declares it. Without a sandbox they run unconfined, unless the settings require one.
+ * folder, and use the network where the plugin declares it. Without a sandbox they run unconfined, unless the
+ * settings require one.
  */
 export async function runConfined(trial: PluginTrial, kernel: Kernel): Promise<ConfinedOutcome> {
   const { plugins: pluginMode, ...limits } = kernel.settings.sandbox

@@ -11,9 +11,8 @@ const TIMEOUT_SECONDS = 3_600
 
 /**
  * Runs `vtcode plugins test`: runs the tests of a plugin with `node:test` in a separate process. Tests need no
- * installation and no
- * build: `vtcode` and `vtcode/test` resolve to this program, and TypeScript and `await using` are compiled. Returns 0
- * when all pass.
+ * installation and no build: `vtcode` and `vtcode/test` resolve to this program, and TypeScript and `await using` are
+ * compiled. Returns 0 when all pass.
  */
 export async function testPlugin(path: string, io: Io): Promise<number> {
   const place = resolve(path)
