@@ -160,10 +160,12 @@ export interface BuiltinSlots {
     output: {
       changes: {
         path: string
-        op: 'add' | 'update' | 'delete' | 'move'
-        /** New path of a moved file. */
+        op: 'add' | 'update' | 'delete' | 'move' | 'copy'
+        /** New path of a moved or copied file. */
         to?: string
         hunks?: number
+        /** Present if the patch changes the mode. */
+        executable?: boolean
         /** Lines. */
         added: number
         /** Lines. */
@@ -301,6 +303,8 @@ export interface BuiltinSlots {
       file_extensions?: string[]
       /** Default: `false`. */
       include_hidden?: boolean
+      /** Default: `false`. */
+      include_ignored?: boolean
     }
     output: {
       matches: {
@@ -338,6 +342,8 @@ export interface BuiltinSlots {
       globs?: string | string[]
       /** Default: `false`. */
       include_hidden?: boolean
+      /** Default: `false`. */
+      include_ignored?: boolean
     }
     output: {
       /** The first line with each shared name, file by file. */
@@ -355,6 +361,11 @@ export interface BuiltinSlots {
       /** Number of searched names of the reference file. */
       names: number
       truncated: boolean
+      /** The call that includes what was left out. */
+      next?: {
+        tool: string
+        input: { [name: string]: unknown }
+      }
     }
   }
   /** List skills */
@@ -1121,6 +1132,8 @@ export interface BuiltinSlots {
       /** Target of a link. */
       resolved_path?: string
       diff: string
+      /** Changes by others before this one. */
+      diff_since_read?: string
     }
   }
   /** Move or rename */
@@ -1222,6 +1235,36 @@ export interface BuiltinSlots {
       }
     }
   }
+  /** Rename a symbol */
+  'unified_file/rename': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** Default: `.`. */
+      path?: string
+      /** With path: the line of the symbol. */
+      line?: number
+      /** From 1, in UTF-16 units. */
+      column?: number
+      /** A name, such as Server.run. */
+      symbol?: string
+      new_name: string
+      /** Default: `false`. */
+      dry_run?: boolean
+    }
+    output: {
+      changes: {
+        path: string
+        op: string
+        added: number
+        removed: number
+      }[]
+      /** Changed places. */
+      total: number
+      files: number
+      dry_run: boolean
+    }
+  }
   /** Write a file */
   'unified_file/write': {
     input: {
@@ -1247,6 +1290,8 @@ export interface BuiltinSlots {
       /** Target of a link. */
       resolved_path?: string
       diff?: string
+      /** Changes by others before this one. */
+      diff_since_read?: string
     }
   }
   /** Describe the runtime */
@@ -1292,6 +1337,100 @@ export interface BuiltinSlots {
       }[]
     }
   }
+  /** Find calls */
+  'unified_search/calls': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** Default: `.`. */
+      path?: string
+      /** With path: the line of the symbol. */
+      line?: number
+      /** From 1, in UTF-16 units. */
+      column?: number
+      /** A name, such as Server.run. */
+      symbol?: string
+      /** Default: `incoming`. */
+      direction?: 'incoming' | 'outgoing'
+      /** Default: `100`. */
+      max_results?: number
+      /** Default: `0`. */
+      skip?: number
+    }
+    output: {
+      matches: {
+        path: string
+        line_number: number
+        /** From 1, in UTF-16 units. */
+        column: number
+        /** The line. */
+        text: string
+        name?: string
+      }[]
+      total: number
+      truncated: boolean
+      /** The call that continues. */
+      next?: {
+        tool: string
+        input: { [name: string]: unknown }
+      }
+    }
+  }
+  /** Find definitions */
+  'unified_search/definition': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** Default: `.`. */
+      path?: string
+      /** With path: the line of the symbol. */
+      line?: number
+      /** From 1, in UTF-16 units. */
+      column?: number
+      /** A name, such as Server.run. */
+      symbol?: string
+      /** Default: `100`. */
+      max_results?: number
+      /** Default: `0`. */
+      skip?: number
+    }
+    output: BuiltinSlots['unified_search/calls']['output']
+  }
+  /** List diagnostics */
+  'unified_search/diagnostics': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** Default: `.`. */
+      path?: string
+      /** The least severe ones to list. Default: `warning`. */
+      severity?: 'error' | 'warning' | 'info' | 'hint'
+      /** Default: `100`. */
+      max_results?: number
+      /** Default: `0`. */
+      skip?: number
+    }
+    output: {
+      matches: {
+        path: string
+        line_number: number
+        /** From 1, in UTF-16 units. */
+        column: number
+        severity: 'error' | 'warning' | 'info' | 'hint'
+        code?: string
+        message: string
+      }[]
+      total: number
+      /** That were checked. */
+      files: number
+      truncated: boolean
+      /** The call that continues. */
+      next?: {
+        tool: string
+        input: { [name: string]: unknown }
+      }
+    }
+  }
   /** Show failed calls */
   'unified_search/errors': {
     input: {
@@ -1325,7 +1464,6 @@ export interface BuiltinSlots {
   /** Search text */
   'unified_search/grep': {
     input: {
-      /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
       pattern?: string
       /** Instead of pattern. */
@@ -1348,6 +1486,8 @@ export interface BuiltinSlots {
       file_extensions?: string[]
       /** Default: `false`. */
       include_hidden?: boolean
+      /** Default: `false`. */
+      include_ignored?: boolean
     }
     output: {
       matches: {
@@ -1395,10 +1535,51 @@ export interface BuiltinSlots {
       }
     }
   }
+  /** Show the type */
+  'unified_search/hover': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** Default: `.`. */
+      path?: string
+      /** With path: the line of the symbol. */
+      line?: number
+      /** From 1, in UTF-16 units. */
+      column?: number
+      /** A name, such as Server.run. */
+      symbol?: string
+    }
+    output: {
+      path: string
+      line_number: number
+      column: number
+      content: string
+      truncated: boolean
+    }
+  }
+  /** Find implementations */
+  'unified_search/implementations': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** Default: `.`. */
+      path?: string
+      /** With path: the line of the symbol. */
+      line?: number
+      /** From 1, in UTF-16 units. */
+      column?: number
+      /** A name, such as Server.run. */
+      symbol?: string
+      /** Default: `100`. */
+      max_results?: number
+      /** Default: `0`. */
+      skip?: number
+    }
+    output: BuiltinSlots['unified_search/calls']['output']
+  }
   /** List files */
   'unified_search/list': {
     input: {
-      /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
       /** Default: `.`. */
       path?: string
@@ -1472,9 +1653,9 @@ export interface BuiltinSlots {
       /** Default: `.`. */
       path?: string
       lang?: string
-      /** Such as class, function. */
+      /** Such as class. */
       type?: string | string[]
-      /** Regular expression over signatures. */
+      /** Regex over signatures. */
       match?: string
       /** Default: `auto`. */
       items?: 'auto' | 'structure' | 'exports' | 'imports' | 'all'
@@ -1531,12 +1712,31 @@ export interface BuiltinSlots {
       }
     }
   }
+  /** Find references */
+  'unified_search/references': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** Default: `.`. */
+      path?: string
+      /** With path: the line of the symbol. */
+      line?: number
+      /** From 1, in UTF-16 units. */
+      column?: number
+      /** A name, such as Server.run. */
+      symbol?: string
+      /** Default: `100`. */
+      max_results?: number
+      /** Default: `0`. */
+      skip?: number
+    }
+    output: BuiltinSlots['unified_search/calls']['output']
+  }
   /** Load a skill */
   'unified_search/skill': {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
-      /** Of the skill. */
       name: string
     }
     output: {
@@ -1560,7 +1760,6 @@ export interface BuiltinSlots {
   /** Search syntax */
   'unified_search/structural': {
     input: {
-      /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
       /** Default: `query`. */
       workflow?: 'query' | 'scan' | 'test' | 'rewrite' | 'inspect'
@@ -1576,6 +1775,7 @@ export interface BuiltinSlots {
       }
       lang?: string
       selector?: string
+      /** Default smart; relaxed skips comments. */
       strictness?: 'cst' | 'smart' | 'ast' | 'relaxed' | 'signature' | 'template'
       debug_query?: 'pattern' | 'ast' | 'cst' | 'sexp' | true
       /** Default: `sgconfig.yml`. */
@@ -1703,6 +1903,39 @@ export interface BuiltinSlots {
           discovered_configs?: string[]
         }
   }
+  /** List symbols */
+  'unified_search/symbols': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** Default: `.`. */
+      path?: string
+      /** A part of the name. */
+      query?: string
+      /** Default: `100`. */
+      max_results?: number
+      /** Default: `0`. */
+      skip?: number
+    }
+    output: {
+      matches?: {
+        path: string
+        line_number: number
+        /** From 1, in UTF-16 units. */
+        column: number
+        /** The line. */
+        text: string
+        name?: string
+      }[]
+      total?: number
+      truncated?: boolean
+      /** The call that continues. */
+      next?: {
+        tool: string
+        input: { [name: string]: unknown }
+      }
+    }
+  }
   /** Find tools */
   'unified_search/tools': {
     input: {
@@ -1734,13 +1967,12 @@ export interface BuiltinSlots {
   /** Fetch a web page */
   'unified_search/web': {
     input: {
-      /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
       /** http(s). */
       url?: string
       /** @deprecated A search is made by web_search. */
       query?: string
-      /** Information wanted from the page. */
+      /** What to find. */
       prompt?: string
       max_bytes?: number
       timeout_secs?: number

@@ -42,6 +42,7 @@ export default ((call, { host, session, workspace }) => {
   const lines = [
     ...skills.map(({ name, description }) => `- ${name}: ${description}`),
     ...left.map(({ path, reason }) => `[skipped ${path}: ${reason}]`),
+    ...(skipped.length > left.length ? [`[${skipped.length - left.length} more skipped]`] : []),
   ]
   if (has_more) lines.push(`[${found.length} in total; next page=${page + 1}]`)
   return ok(

@@ -112,18 +112,21 @@ async function runParts(parts: PromptPart[], context: Context): Promise<string |
     if ('run' in part) {
       const result = await context.call('unified_exec', { action: 'run', command: part.run })
       if (!result.ok) return result
-      texts.push(formatOutput(result.output as unknown as ProgramOutput).slice(0, MAX_PART_CHARS))
+      texts.push(shortenPart(formatOutput(result.output as unknown as ProgramOutput)))
     } else {
       const result = await context.call('unified_file', { action: 'read', path: part.read })
       const missing = !result.ok && ['VT_PATH_NOT_FOUND', 'VT_PATH_IS_DIRECTORY'].includes(result.error.code)
       if (!result.ok && !missing) return result
-      texts.push(
-        result.ok ? String(result.output['content'] ?? successText(result)).slice(0, MAX_PART_CHARS) : `@${part.read}`,
-      )
+      texts.push(result.ok ? shortenPart(String(result.output['content'] ?? successText(result))) : `@${part.read}`)
     }
   }
   return texts.join('')
 }
+
+const shortenPart = (text: string): string =>
+  text.length <= MAX_PART_CHARS
+    ? text
+    : `${text.slice(0, MAX_PART_CHARS)}\n[${text.length - MAX_PART_CHARS} characters left out]`
 
 interface ProgramOutput {
   stdout?: string

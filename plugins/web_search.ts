@@ -14,7 +14,7 @@ const webSearch: Handler<WebQuery, SearchOutput> = (call, context) => {
   const endpoint = String(context.plugin.options['endpoint'] ?? HOME_URL)
   const engine: WebEngine = {
     name: 'duckduckgo',
-    async find(query, sent) {
+    async find(query, progress) {
       const page = await fetchPage(
         {
           url: endpoint,
@@ -24,7 +24,7 @@ const webSearch: Handler<WebQuery, SearchOutput> = (call, context) => {
           max_bytes: 1_000_000,
           timeout_secs: 15,
           max_redirects: 3,
-          onAnswer: sent.answered,
+          onAnswer: progress.answered,
         },
         settings,
         context.signal,

@@ -41,8 +41,9 @@ if (existsSync('dist/core/bin.js') && existsSync('build/.stamp') && readFileSync
   process.exit(0)
 rmSync('build/.stamp', { force: true })
 
-const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
-execFileSync(process.execPath, [tsc, '-p', '.'], { stdio: 'inherit' })
+// TypeScript 7 compiles in a fifth of the time; version 6 stays for the tests that use the compiler as a library.
+const typescript = dirname(createRequire(import.meta.url).resolve('typescript7/package.json'))
+execFileSync(process.execPath, [join(typescript, 'bin/tsc'), '-p', '.'], { stdio: 'inherit' })
 
 const data = ['manifests', 'skills']
 for (const folder of data) {
@@ -53,7 +54,7 @@ for (const folder of data) {
 // A start reads these instead of a hundred YAML files and a long schema; a broken manifest or skill ends the build here, by file and line.
 const built = (room) => import(pathToFileURL(join(root, 'build/core', room, 'index.js')).href)
 const { buildCheck, checkFileName, compileContract, readContract } = await built('schema')
-for (const name of ['manifest.1', 'config.1', 'tool-policy.1', 'schedule_task.1'])
+for (const name of ['manifest.1', 'config.1', 'tool-policy.1', 'schedule_task.1', 'thread_event.1'])
   writeFileSync(`build/manifests/schema/_${name}.cjs`, await compileContract(`${name}.json`))
 const [{ compileCatalogue }, { collectDefaults }, { compileSkills }] = await Promise.all(
   ['manifests', 'config', 'skills'].map(built),

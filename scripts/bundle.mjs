@@ -6,14 +6,15 @@ import { fileURLToPath } from 'node:url'
 import { Script } from 'node:vm'
 import { rolldown } from 'rolldown'
 import { parseAst } from 'rolldown/parseAst'
-import { folderOf, keepLicence, makeVendored, packageOf, vendor, vendored, writeLicences } from './vendor.mjs'
+import { keepLicence, writeLicences } from './licences.mjs'
+import { folderOf, makeVendored, packageOf, vendor, vendored } from './vendor.mjs'
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
 
 /** What stays in node_modules: it is compiled for a machine or brings wasm, or it is required and hardly ever met. All of it is a dependency. */
 const apart = /^(?:node:|@(?:ast-grep|lydell|vscode)\/|(?:gray-matter|node-pty|typescript|web-tree-sitter)(?:$|\/))/
 /** What runs before the rest. */
-const fronts = ['plugins/surface/mcp/front.js', 'plugins/surface/chat/front.js']
+const fronts = ['plugins/surface/mcp/front.js', 'plugins/surface/chat/front.js', 'plugins/surface/acp/front.js']
 /** What a user begins. Node starts a script without its loader of modules, which takes longer to be ready than all else of a short answer. */
 const program = 'core/bin.js'
 /** One run of the program, for tests that call it in their own process. */
@@ -61,6 +62,8 @@ const groups = [
   // What happened is looked at by verbs of its own, and as `vtcode/trace` by strangers.
   { name: 'records', priority: 1, test: /\/plugins\/agent\/(?:records|runs)\// },
   { name: 'agent', test: /\/plugins\/agent\// },
+  // A compactor that needs the sandbox, which is with the policies: within them, each would need the other first.
+  { name: 'servers', priority: 1, test: /\/plugins\/(?:lib\/language_server\/|compaction\/diagnostics)/ },
   { name: 'policies', test: /\/plugins\/(?:policy|compaction|lib\/(?:rules|git|steering|sandbox|hooks(?!\/http)))\// },
 ]
 
@@ -211,11 +214,12 @@ function checkImports(output) {
   if (wrong.length > 0) throw new Error(`Neither bundled nor a dependency:\n${wrong.join('\n')}`)
 }
 
-/** Makes each part of the MCP SDK that serves one script: as modules, the SDK takes longer to start than Node itself. */
+/** Makes each part of an SDK that serves one script: as modules, an SDK takes longer to start than Node itself. */
 export async function bundleSdk() {
-  for (const name of ['@modelcontextprotocol/server', '@modelcontextprotocol/core', 'zod'])
-    keepLicence(`node_modules/${name}`)
-  for (const name of ['http', 'stdio']) {
+  const bundled = ['@agentclientprotocol/sdk', '@modelcontextprotocol/server', '@modelcontextprotocol/core', 'zod']
+  for (const name of bundled) keepLicence(`node_modules/${name}`)
+  const scripts = { http: 'mcp_http', stdio: 'mcp_stdio', acp: 'acp' }
+  for (const [name, script] of Object.entries(scripts)) {
     const bundle = await rolldown({
       input: here(`sdk/${name}.mjs`),
       platform: 'node',
@@ -223,9 +227,9 @@ export async function bundleSdk() {
       resolve: { alias: { '@modelcontextprotocol/server/_shims': here('sdk/shims.mjs') } },
     })
     const { output } = await bundle.generate({ format: 'cjs', minify: true })
-    writeProgram(`vendor/mcp_${name}.cjs`, `(function (exports, require) {${output[0].code}\n})`)
+    writeProgram(`vendor/${script}.cjs`, `(function (exports, require) {${output[0].code}\n})`)
   }
-  writeLicences()
+  writeLicences(`${vendor}/LICENSES.txt`)
 }
 
 /** Lets the bundler leave out schemas: making one has no effect but itself, and the loops that list them all serve an API we do not use. */

@@ -1,7 +1,8 @@
 // The grammars of the outline fallback: wasm out of the packages that build it, compressed, beside our queries, with their licences.
-import { cpSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, constants } from 'node:zlib'
+import { apacheNotice, describeGrammars } from './licences.mjs'
 
 export const folder = 'plugins/unified_search/outline_tree_sitter'
 const packages = {
@@ -63,12 +64,9 @@ export function copyGrammars(dist) {
         compressed(readFileSync(join(from, at, `tree-sitter-${files[language] ?? language}.wasm`))),
       )
     }
-    const { version, license } = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8'))
-    const text = readdirSync(from).find((file) => /^(un)?licen[cs]e/i.test(file))
-    notices.push(
-      `${languages.join(', ')}: from ${name} ${version} (${license})\n\n${text ? readFileSync(join(from, text), 'utf8') : ''}`,
-    )
+    notices.push(describeGrammars(from, languages))
   }
+  notices.push(apacheNotice())
   writeFileSync(join(target, 'NOTICES.txt'), notices.join('\n----\n\n'))
 }
 

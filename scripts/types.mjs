@@ -5,7 +5,7 @@ import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { format } from 'oxfmt'
 import { parse } from 'yaml'
-import { renderComment, renderNote, toPascalCase, renderType } from '../build/plugins/surface/plugins/type_text.js'
+import { renderComment, renderNote, toPascalCase, renderType } from '../build/plugins/lib/base/type_text.js'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const manifests = join(root, 'manifests')

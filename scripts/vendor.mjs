@@ -1,8 +1,9 @@
 // What dist/vendor holds besides licences: libraries that are asked for by `require`, or that load files of their own.
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { rolldown } from 'rolldown'
+import { keepLicence } from './licences.mjs'
 
 const require = createRequire(import.meta.url)
 export const vendor = 'dist/vendor'
@@ -55,24 +56,3 @@ export const packageOf = (id) =>
   folderOf(id)
     ?.replace(/^.*node_modules\/@?/, '')
     .replace('/', '_')
-
-const licences = new Map()
-
-/** Notes the licence of a package of which something is here; where it ships none, what it says of itself. */
-export function keepLicence(folder) {
-  const { name, version, license, author } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-  const file = readdirSync(folder).find((file) => /^(un)?licen[cs]e/i.test(file))
-  const text = file ? readFileSync(join(folder, file), 'utf8').trim() : `By ${author?.name ?? author ?? 'its authors'}.`
-  licences.set(`${name} ${version}`, `${name} ${version} (${license})\n\n${text}\n`)
-}
-
-/** All of them in one file: an installation pays for files more than for bytes. */
-export function writeLicences() {
-  writeFileSync(
-    join(vendor, 'LICENSES.txt'),
-    [...licences]
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([, text]) => text)
-      .join('\n----\n\n'),
-  )
-}

@@ -65,7 +65,17 @@ describe('docs/contract.md', () => {
 
   it('lists exactly the keys that a manifest of each kind has', () => {
     const { $defs = {} } = schema('manifest')
-    const kinds = ['action', 'policy', 'compactor', 'surface', 'adapter', 'provider', 'resource', 'prompt']
+    const kinds = [
+      'action',
+      'policy',
+      'compactor',
+      'surface',
+      'adapter',
+      'provider',
+      'language_server',
+      'resource',
+      'prompt',
+    ]
     for (const kind of ['common', ...kinds])
       expect(listed(kind === 'common' ? 'of every kind' : `\`${kind}\``), kind).toEqual(
         sorted(Object.keys($defs[kind]!.properties ?? {})),

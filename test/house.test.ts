@@ -150,6 +150,9 @@ describe('calls of an agent', () => {
       'plugins/agent/components/builtin.ts',
       'plugins/surface/chat/call_as_user.ts',
     ])
+    // The component that executes the calls of an agent in an editor reads its buffers first.
+    const byEditor = globbed('plugins/surface/acp/**').filter((file) => /\bkernel\.call\(/.test(text(file)))
+    expect(byEditor).toEqual(['plugins/surface/acp/buffers.ts'])
     const thread = text('plugins/agent/thread.ts')
     expect([...thread.matchAll(/execute\.run\(/g)]).toHaveLength(1)
     expect(/async perform\([^]*?\n {2}\}/.exec(thread)?.[0]).toMatch(
@@ -222,6 +225,8 @@ describe('names of tools', () => {
       'finish/work_diff.ts': ['unified_file/read'],
       'loop/changes.ts': ['unified_file/move'],
       // The slots whose schemas the services of a conversation check.
+      // The slots whose questions name a command or a path.
+      'cli/intended_change.ts': ['unified_exec/run', 'unified_file/edit', 'unified_file/write'],
       'agent/services.ts': [
         'propose_plan',
         'report_result',
@@ -293,7 +298,7 @@ describe('manifest, module and test', () => {
     const known = new Set(withModule.map(({ file }) => file.replace('manifests/', 'plugins/').replace(/\.yaml$/, '')))
     // A folder of a family without a manifest is a room of it.
     const isRoom = (file: string): boolean =>
-      /^plugins\/(lib|agent|tui|unified_exec\/(session|output)|unified_file\/pdf|adapter\/mcp_(tools|transport))\/|^plugins\/(web_search\/engine)\.ts$/.test(
+      /^plugins\/(lib|agent|tui|unified_exec\/(session|output|processes)|unified_file\/pdf|adapter\/mcp_(tools|transport))\/|^plugins\/(web_search\/engine)\.ts$/.test(
         file,
       )
     expect(
@@ -302,9 +307,9 @@ describe('manifest, module and test', () => {
   })
   it('requires a test of its name for each plugin', () => {
     const tested = tests.map((file) => file.replace(/^test\//, '').replace(/\.test\.ts$/, ''))
-    // A dialect is data, and so are our providers; the actions on one list are nothing apart: these are tested together.
+    // A dialect is data, and so are our providers and language servers: these are tested together.
     const together = (plugin: string): string =>
-      /^plugins\/(agents|provider|task_tracker|cron)\//.test(plugin)
+      /^plugins\/(?:provider|language_server)\//.test(plugin)
         ? plugin.split('/').slice(0, 2).join('/')
         : plugin.startsWith('plugins/dialect/')
           ? plugin.split('/').slice(0, 3).join('/')
@@ -362,7 +367,7 @@ describe('error codes', () => {
   const known = new Set(knownCodes())
   // Notices of a success; they have no hint and are in no table of errors.
   const notices =
-    /^VT_(SEARCH_(PARTIAL|INCOMPLETE|SKIPPED|FALLBACK|LANG_SKIPPED|PARSE)|OUTLINE_UNSUPPORTED|FILE_(HARDLINK|EOL_CHANGED)|EDIT_LARGE|PATCH_FUZZY|INPUT_IGNORED|POLICY_CAPPED|HOOK_(FAILED|CONTEXT|IGNORED|BLOCKED)|EXEC_(CHILDREN_ENDED|SURVIVORS|PUT_ASIDE|NEW_REPOSITORY|REPOSITORY_KEPT|SANDBOXED)|SKILL_(UNTRUSTED|LEFT_OUT|COMMAND_NOT_RUN|ONE_CALL))$/
+    /^VT_(SEARCH_(PARTIAL|INCOMPLETE|SKIPPED|FALLBACK|LANG_SKIPPED|PARSE|LEFT_OUT|LITERAL|NO_FILES)|OUTLINE_UNSUPPORTED|FILE_(HARDLINK|EOL_CHANGED|UNSAVED)|EDIT_LARGE|PATCH_FUZZY|INPUT_IGNORED|POLICY_CAPPED|HOOK_(FAILED|CONTEXT|IGNORED|BLOCKED)|EXEC_(CHILDREN_ENDED|SURVIVORS|INPUT|RESULT|UNSETTLED|PUT_ASIDE|NEW_REPOSITORY|REPOSITORY_KEPT|SEARCH_LIMIT|SANDBOXED)|DIAGNOSTICS_(NEW|LATE|FAILED|PARTIAL)|PLACES_OUTSIDE|SKILL_(UNTRUSTED|LEFT_OUT|COMMAND_NOT_RUN|ONE_CALL))$/
 
   it("lists every code used in the sources in the kernel's table or in a manifest", () => {
     expect(

@@ -123,8 +123,11 @@ describe('manual', () => {
     ).toEqual([])
   })
 
-  it('links every page of the manual from the README', () => {
-    expect(pagesOfDocs.filter((name) => !textOf('README.md').includes(`](${name})`))).toEqual([])
+  it('links every page of the manual from the README and from the index of docs', () => {
+    const pages = pagesOfDocs.filter((name) => name !== 'docs/README.md')
+    expect(pages.filter((name) => !textOf('README.md').includes(`](${name})`))).toEqual([])
+    const index = textOf('docs/README.md')
+    expect(pages.filter((name) => !index.includes(`](${name.slice('docs/'.length)})`))).toEqual([])
   })
 
   it('packs every page of the manual', () => {

@@ -75,7 +75,8 @@ describe('output schemas of slots', () => {
       .filter(({ kind = 'action', stage = 'primary', alias }) => kind === 'action' && stage === 'primary' && !alias)
     expect(actions.filter(({ output }) => !output).map(({ action, name }) => action ?? name)).toEqual([])
     const unseen = actions.map(({ action, name }) => action ?? name).filter((slot) => !held.has(slot))
-    // Their own tests do it; call_tool answers what the inner call does, the others belong to a conversation.
+    // Their own tests do it; call_tool answers what the inner call does, the others belong to a conversation or need a
+    // language server.
     expect(unseen.filter((slot) => !/^(agents|cron|task_tracker)\//.test(slot)).sort()).toEqual([
       'call_tool',
       'defuddle_fetch',
@@ -84,6 +85,14 @@ describe('output schemas of slots', () => {
       'propose_plan',
       'report_result',
       'request_user_input',
+      'unified_file/rename',
+      'unified_search/calls',
+      'unified_search/definition',
+      'unified_search/diagnostics',
+      'unified_search/hover',
+      'unified_search/implementations',
+      'unified_search/references',
+      'unified_search/symbols',
       'unified_search/web',
       'web_search',
     ])

@@ -12,7 +12,7 @@ import {
 import { escapeTemplates } from '../text/index.js'
 import type { Registry } from '../registry/index.js'
 import { measureWait, type CallRun } from './context.js'
-import { isQuestion, listReasons, pickStricter, type Judge, type Pipelines } from './pipelines.js'
+import { createGuardMatcher, isQuestion, listReasons, pickStricter, type Judge, type Pipelines } from './pipelines.js'
 import type { Approval, ApprovalAnswer, Explanation, Objection, Verdict } from '../contract/index.js'
 import { createFailure } from './failures.js'
 
@@ -25,7 +25,7 @@ export async function enforceVerdict(
   askPolicies: Pipelines['answer'],
 ): Promise<Failure | undefined> {
   const missing = checkMissingPolicies(registry, call)
-  const verdict = pickStricter(judged, findChangedPolicy(registry))
+  const verdict = pickStricter(judged, findChangedGuard(registry, call)?.verdict)
   run.judged = missing ? 'denied' : 'run'
   if (missing || !verdict) return missing
   if ('deny' in verdict) return createRefusal(run, verdict)
@@ -63,7 +63,12 @@ function createRefusal(run: CallRun, verdict: Objection, answer?: Reply): Failur
   const way = answer?.followup
     ? `The user says: ${escapeTemplates(answer.followup)}`
     : (answer?.unanswered ?? verdict.hint)
-  return createFailure(code, { reason, way }, { details, ...(verdict.next && { next: verdict.next }) })
+  // A reason of several lines would print lines that look like ours.
+  return createFailure(
+    code,
+    { reason: reason.replace(/\s*[\r\n]\s*/g, ' '), way },
+    { details, ...(verdict.next && { next: verdict.next }) },
+  )
 }
 
 /** Rejects calls that change something while a policy waits for consent. */
@@ -76,10 +81,12 @@ function checkMissingPolicies(registry: Registry, call: Call): Failure | undefin
   }
 }
 
-/** Returns the question for a policy that changed since the user agreed to it, because its rules are unknown. */
-function findChangedPolicy({ missing }: Registry): Verdict | undefined {
-  const changed = missing.find(({ agreed }) => agreed)
-  return changed && { ask: changed.reason }
+/** Returns the question for a guard that changed since the user agreed to it, because its rules are unknown. */
+function findChangedGuard({ missing }: Registry, call: Call): { id: string; verdict: Verdict } | undefined {
+  const changed = missing.find(
+    ({ agreed, covers }) => agreed && (!covers || covers.some((one) => createGuardMatcher(one)(call))),
+  )
+  return changed && { id: changed.id, verdict: { ask: changed.reason } }
 }
 
 const toCode = (named: string | undefined): Code =>
@@ -120,9 +127,8 @@ export async function explainVerdicts(
     worst = after
   }
   const missing = checkMissingPolicies(registry, call)
-  const changed = findChangedPolicy(registry)
-  if (pickStricter(worst, changed) !== worst)
-    [worst, decided_by] = [changed, registry.missing.find(({ agreed }) => agreed)!.id]
+  const changed = findChangedGuard(registry, call)
+  if (changed && pickStricter(worst, changed.verdict) !== worst) [worst, decided_by] = [changed.verdict, changed.id]
   const { slot, input, effects, mode, caller } = call
   const about = {
     call: { slot, input, effects, ...(caller.alias !== undefined && { alias: caller.alias }) },

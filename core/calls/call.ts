@@ -16,7 +16,7 @@ import {
 import { LazyAbort, findModulePath } from '../system/index.js'
 import {
   translateAnswer,
-  confine,
+  confineInput,
   findConstraint,
   findEffects,
   translateNextCall,
@@ -46,7 +46,7 @@ import {
   type OnFault,
 } from '../contract/index.js'
 import { describeCaller, type CallRun, type EffectLimit, type KernelSessions } from './context.js'
-import { createTaps } from './execute.js'
+import { createTaps, allowChange } from './execute.js'
 import type { Generation } from '../generation/index.js'
 import type { Pipelines } from './pipelines.js'
 import { toFailure, couldChange, createFailure, createEmptyInfo, addMissingHint } from './failures.js'
@@ -71,7 +71,7 @@ export interface CallRunner {
   call(request: RunnerRequest): Promise<Result>
   /** Contract: never rejects. */
   explain(request: RunnerRequest): Promise<Explanation>
-  /** Aborts calls that run for another minute. Resolves when no call is left, or two seconds after the abort. */
+  /** Waits a minute for the calls, then aborts them. Resolves when none is left, or two seconds after the abort. */
   retire(generation: Generation): Promise<void>
   /** Aborts running calls and rejects new ones. */
   close(): void
@@ -85,7 +85,7 @@ interface Calls extends RunnerOptions {
   count: number
   closed: boolean
 }
-/** One call. `replaces`: the target of a call whose input a policy changed; the answer keeps its alias's terms. */
+/** One call. `replaces`: the alias of a call whose input a policy changed; the answer uses its names. */
 interface InvokeRequest extends CallRequest {
   readonly options: CallOptions
   readonly depth: number
@@ -130,45 +130,45 @@ export function createCallRunner(options: RunnerOptions): CallRunner {
 }
 
 /** Runs the stages of a call: resolve → check → pre-policy → execute → post-compaction. No stage runs twice. */
-async function invoke(calls: Calls, asked: InvokeRequest): Promise<Result> {
-  const { tool, replaces } = asked
+async function invoke(calls: Calls, request: InvokeRequest): Promise<Result> {
+  const { tool, replaces } = request
   const generation = calls.current()
   const { registry } = generation
-  const rights = createCallRights(generation.settings, asked, calls.only)
+  const rights = createCallRights(generation.settings, request, calls.only)
   let target: CallTarget | undefined
   let call: Call | undefined
   let run: CallRun | undefined
   let begun = false
-  // Created once, when the target is known or cannot be.
-  let vocabulary = asked.words
+  // Created on first use: the target is then known, or its resolution failed.
+  let vocabulary = request.words
   const words = () => (vocabulary ??= createVocabulary(registry, target, rights))
-  // A nested call gets slot names, because the plugin calls by them.
+  // A nested call gets slot names, because plugins call slots by name.
   const render = (result: Result) =>
     translateNextCall(
       result.ok ? result : addMissingHint(renderHints(result, words()), target),
       registry,
       calls.workspace,
       rights,
-      asked.depth === 0 ? words() : undefined,
+      request.depth === 0 ? words() : undefined,
     )
   generation.calls.enter()
   try {
-    narrowRights(rights, registry, asked.options)
-    target = { ...(await resolveRequest(registry, asked, rights)), ...replaces }
-    const checked = await checkCall(calls, generation, target, asked, rights)
+    narrowRights(rights, registry, request.options)
+    target = { ...(await resolveRequest(generation, request, rights)), ...replaces }
+    const checked = await checkCall(calls, generation, target, request, rights)
     call = checked.call
-    run = startRun(calls, generation, target.slot.info, checked, asked, words)
+    run = startRun(calls, generation, target.slot.info, checked, request, words)
     const { prePolicy, execute, postCompaction, answer } =
       calls.pipelines.get(generation) ?? (await getPipelines(calls, generation))
     const verdict = await prePolicy.promise(undefined, call)
     if (verdict && 'deny' in verdict && verdict.instead && !replaces)
-      return await reissueCall(calls, target, verdict.instead, { ...asked, words: words() })
+      return await reissueCall(calls, target, verdict.instead, { ...request, words: words() })
     const refused = await enforceVerdict(registry, call, run, verdict, answer)
     if (!refused && run.cancel.aborted) throw problem('VT_CALL_ABORTED')
     const forbiddenEffect = refused
       ? undefined
-      : asked.limit && call.effects.find((effect) => !asked.limit!.effects.includes(effect))
-    if (forbiddenEffect) throw problem('VT_PLUGIN_EFFECT', { id: asked.limit!.id, effect: forbiddenEffect })
+      : request.limit && call.effects.find((effect) => !request.limit!.effects.includes(effect))
+    if (forbiddenEffect) throw problem('VT_PLUGIN_EFFECT', { id: request.limit!.id, effect: forbiddenEffect })
     begun = true
     const result =
       refused ??
@@ -179,13 +179,13 @@ async function invoke(calls: Calls, asked: InvokeRequest): Promise<Result> {
     return await postCompaction.promise(render(whole), call)
   } catch (error) {
     const result = toFailure(error, !begun && couldChange(generation, tool, target), target)
-    call ??= createUncheckedCall(calls, target, asked, rights)
+    call ??= createUncheckedCall(calls, target, request, rights)
     run ??= startRun(
       calls,
       generation,
       target?.slot.info ?? createEmptyInfo(call.slot),
       { call, resolvedPaths: () => [] },
-      asked,
+      request,
       words,
     )
     const { postCompaction } = calls.pipelines.get(generation) ?? (await getPipelines(calls, generation))
@@ -196,37 +196,35 @@ async function invoke(calls: Calls, asked: InvokeRequest): Promise<Result> {
   }
 }
 
-/**
- * Repeats the call with the input that a policy requires, as if the caller had sent it; a notice informs the caller.
- */
+/** Repeats the call with the input that a policy requires, as if the caller had sent it, with a notice. */
 async function reissueCall(
   calls: Calls,
   { slot: { info }, alias }: CallTarget,
   input: JsonObject,
-  asked: InvokeRequest,
+  request: InvokeRequest,
 ): Promise<Result> {
   const sent = { ...(info.action !== undefined && { action: info.action }), ...input }
   const replaces = { ...(alias && { alias }) }
-  const result = await invoke(calls, { ...asked, prepared: undefined, tool: info.tool, sent, replaces })
+  const result = await invoke(calls, { ...request, prepared: undefined, tool: info.tool, sent, replaces })
   const { message } = renderTexts('VT_CALL_REISSUED', { slot: info.slot, input: JSON.stringify(input).slice(0, 300) })!
   return withNotices(result, [{ code: 'VT_CALL_REISSUED', message }])
 }
 
-/** Returns the verdict of every policy on a call, without making the call. */
-async function explainCall(calls: Calls, asked: InvokeRequest): Promise<Explanation> {
+/** Returns the verdict of every policy on a call, without making it. */
+async function explainCall(calls: Calls, request: InvokeRequest): Promise<Explanation> {
   const generation = calls.current()
   const { registry } = generation
-  const rights = createCallRights(generation.settings, asked, calls.only)
+  const rights = createCallRights(generation.settings, request, calls.only)
   let target: CallTarget | undefined
   let run: CallRun | undefined
   generation.calls.enter()
   try {
-    narrowRights(rights, registry, asked.options)
-    target = await resolveRequest(registry, asked, rights)
-    const checked = await checkCall(calls, generation, target, asked, rights)
+    narrowRights(rights, registry, request.options)
+    target = await resolveRequest(generation, request, rights)
+    const checked = await checkCall(calls, generation, target, request, rights)
     const { call } = checked
     const notes: NonNullable<CallRun['notes']> = []
-    run = startRun(calls, generation, target.slot.info, checked, asked, undefined, notes)
+    run = startRun(calls, generation, target.slot.info, checked, request, undefined, notes)
     const { judges } = calls.pipelines.get(generation) ?? (await getPipelines(calls, generation))
     const { info, chain } = target.slot
     const would = chain[0] && (await generation.loader.render(chain[0], call.input, info))
@@ -234,7 +232,7 @@ async function explainCall(calls: Calls, asked: InvokeRequest): Promise<Explanat
     const hint = explained.hint && renderTemplate(explained.hint, createVocabulary(registry, target, rights))
     return { ...explained, ...(hint && { hint }), ...(would && { would }) }
   } catch (error) {
-    const failure = toFailure(error, couldChange(generation, asked.tool, target), target)
+    const failure = toFailure(error, couldChange(generation, request.tool, target), target)
     const {
       error: { message, hint },
     } = renderHints(failure, createVocabulary(registry, target, rights)) as Failure
@@ -245,10 +243,7 @@ async function explainCall(calls: Calls, asked: InvokeRequest): Promise<Explanat
   }
 }
 
-/**
- * Creates the record of a call that was rejected before its check, so that compactors shorten and record its answer as
- * usual.
- */
+/** Creates the record of a call that was rejected before its check, so that compactors treat its answer as usual. */
 function createUncheckedCall(
   calls: Calls,
   target: CallTarget | undefined,
@@ -289,29 +284,30 @@ async function checkCall(
   const { given, input, notices, silent } = await normalizeInput(slot, raw, {
     example,
     constraint,
-    aliasInput: alias?.given,
+    alias,
     isReachable: (one) => canReach(generation.registry, rights, one),
   })
-  const confined = confine(input, slot.shape, calls.workspace)
+  const view = generation.services.filtered
+  const confined = await confineInput(input, slot.shape, view)
   const effects = await findEffects(slot, input)
-  // Paths are resolved once; most reads need none.
+  // Most reads need none.
   let places: Call['places'] | undefined
-  const look = () => (places ??= deepFreeze(listCallPaths(confined, slot.shape, effects, calls.workspace)))
+  const getPaths = () => (places ??= deepFreeze(listCallPaths(confined, slot.shape, effects, calls.workspace)))
   const call: Call = {
     id: createId(calls),
     slot: slot.info.slot,
     input: deepFreeze(confined),
-    given: deepFreeze(confine(given, slot.shape, calls.workspace)),
+    given: deepFreeze(await confineInput(given, slot.shape, view)),
     effects: deepFreeze(effects),
-    places: effects.some((effect) => effect !== 'read') ? look() : NO_PATHS,
+    places: effects.some((effect) => effect !== 'read') ? getPaths() : NO_PATHS,
     mode: rights.mode,
     only: rights.only,
     session: options.session ?? 'main',
     at: Date.now(),
     caller: deepFreeze(describeCaller({ options, depth }, calls.surface, alias?.slot.info.slot)),
   }
-  // A getter makes an object ten times as expensive, so it is added only where needed.
-  if (!places && slot.shape.paths.length > 0) Object.defineProperty(call, 'places', { get: look })
+  // A getter makes an object ten times as expensive.
+  if (!places && slot.shape.paths.length > 0) Object.defineProperty(call, 'places', { get: getPaths })
   return { call: Object.freeze(call), resolvedPaths: () => places, notices: [...before, ...notices], silent }
 }
 
@@ -333,19 +329,20 @@ function startRun(
   calls.running.set(cancel, generation)
   const run: CallRun = {
     slot,
-    only: call.only,
+    call,
     session: calls.sessions.get(call.session),
     cancel,
     options,
     depth,
     notes,
-    over: false,
+    ended: false,
     limit,
     places: resolvedPaths,
     committed: false,
+    judgeChange: (change) => allowChange(generation, run, change),
     nest(request, how, by = limit) {
-      const { only: _, signal: __, ...whole } = options
-      const nested = { ...whole, mode: call.mode, ...how, session: call.session, cancel }
+      const { only: _, signal: __, ...rest } = options
+      const nested = { ...rest, mode: call.mode, ...how, session: call.session, cancel }
       const inherited = { ...(by && { limit: by }), ...(words && { words: words() }) }
       return invoke(calls, { ...request, options: nested, depth: depth + 1, outer: call, ...inherited })
     },
@@ -354,7 +351,7 @@ function startRun(
       run.committed ||= how === 'changing'
     },
     end() {
-      run.over = true
+      run.ended = true
       calls.running.delete(cancel)
       calls.runs.delete(call)
       signal?.removeEventListener('abort', abort)
@@ -365,7 +362,7 @@ function startRun(
   return run
 }
 
-/** Builds the pipelines on the first call of a generation, so that a program that only lists never loads tapable. */
+/** Builds the pipelines on the first call, so that a program that only lists never loads tapable. */
 async function getPipelines({ pipelines, runs, report }: Calls, generation: Generation): Promise<Pipelines> {
   const { buildPipelines } = await import('./pipelines.js')
   const built =
@@ -379,7 +376,7 @@ async function getPipelines({ pipelines, runs, report }: Calls, generation: Gene
   return built
 }
 
-/** Translates the answer of a call through an alias into the terms of the alias, the last step of `execute`. */
+/** Translates the answer of a call through an alias into its terms, the last step of `execute`. */
 async function translateResult(
   { loader }: Generation,
   { slot, part, given }: NonNullable<CallTarget['alias']>,
@@ -392,10 +389,7 @@ async function translateResult(
   return toJson(await reword(result, given), { bytes: 32 * 1_048_576 }) as Result
 }
 
-/**
- * Lists the notices about the input, in the terms of the caller. Limits that the caller did not give are included only
- * if the answer was cut.
- */
+/** Lists the notices about the input, in the terms of the caller; about default limits only if the answer was cut. */
 const listNotices = ({ notices, silent }: CheckedCall, result: Result, alias: CallTarget['alias']): Notice[] =>
   (isCut(result) ? [...notices, ...silent] : notices).map((notice) =>
     alias ? { ...notice, message: replaceFieldNames(alias.part, notice.message) } : notice,

@@ -17,8 +17,10 @@ import { redactText, visible, toVisibleProgress } from '../text/index.js'
 import { readRequest, type CallArguments, type CallRequest } from '../input/index.js'
 import type { Workspace } from '../workspace/index.js'
 import type { ContextServices } from '../generation/index.js'
+import { openPluginWorkspace } from './plugin_workspace.js'
 import type {
   CallOptions,
+  ChangeJudge,
   Context,
   Host,
   PolicyOutcome,
@@ -37,6 +39,9 @@ export class KernelSessions {
     let session = this.open.get(id)
     if (!session) this.open.set(id, (session = new SessionState(id)))
     return session
+  }
+  find(id: string): Session | undefined {
+    return this.open.get(id)
   }
   async end(id: string): Promise<void> {
     const session = this.open.get(id)
@@ -68,7 +73,7 @@ class SessionState implements Session {
 /** The state of one running call, which its contexts share. */
 export interface CallRun {
   readonly slot: SlotInfo
-  readonly only: Call['only']
+  readonly call: Call
   /** The host for its handlers and policies, if the rights are limited; created on first use. */
   host?: Host
   readonly session: Session
@@ -80,7 +85,7 @@ export interface CallRun {
   readonly end: () => void
   /** Collects the notes of policies when a call is only explained. */
   readonly notes: { policy: string; note: JsonObject }[] | undefined
-  over: boolean
+  ended: boolean
   /** Codes of failed nested calls, which its handler may return. */
   passableCodes?: Set<string>
   judged?: PolicyOutcome
@@ -89,6 +94,8 @@ export interface CallRun {
   waited_ms?: number
   /** Returns the paths that policies or a person have judged. */
   readonly places: () => Call['places'] | undefined
+  /** Asks the policies of the program about a change by the code of a plugin. Throws VT_POLICY_DENIED. */
+  readonly judgeChange: (change: Parameters<ChangeJudge>[0]) => Promise<void>
   /** The workspace of its handlers, created on first use. */
   workspace?: Workspace
   /**
@@ -124,6 +131,8 @@ class CallContext implements Context {
   private last = 0
   private spare = BURST
   #conversation: ConversationServices | undefined
+  private pluginWorkspace: Workspace | undefined
+  private pluginSession: Session | undefined
   constructor(
     private readonly services: ContextServices,
     private readonly contribution: Contribution,
@@ -144,19 +153,24 @@ class CallContext implements Context {
     return this.run.slot
   }
   get workspace() {
-    if (this.contribution.kind === 'policy' || this.contribution.kind === 'compactor') return this.services.workspace
-    const { run } = this
+    const { contribution, run, services } = this
+    if (services.hasForeignCode(contribution))
+      return (this.pluginWorkspace ??= openPluginWorkspace(services, contribution, run))
+    if (this.isJudge) return services.workspace
     return (run.workspace ??= this.services.filtered.createCallView(run.places(), run.commit))
   }
   get session() {
-    return this.run.session
+    const { contribution, run, services } = this
+    return services.hasForeignCode(contribution)
+      ? (this.pluginSession ??= createPluginSession(run.session, contribution))
+      : run.session
   }
   get host() {
     const {
       services: { host },
       run,
     } = this
-    const { only } = run
+    const { only } = run.call
     return only ? (run.host ??= { ...host, slots: () => host.slots(only) }) : host
   }
   get explain() {
@@ -191,17 +205,25 @@ class CallContext implements Context {
   }
   get conversation() {
     const { slot, options } = this.run
-    if (slot.audience === undefined) return undefined
+    if (slot.audience === undefined || (this.isJudge && this.services.hasForeignCode(this.contribution)))
+      return undefined
     if (!options.conversation) throw problem('VT_AGENT_NONE', { slot: slot.slot })
-    return (this.#conversation ??= options.conversation({ slot: slot.slot, signal: this.signal, ask: this.ask }))
+    const foreign = this.services.hasForeignCode(this.contribution)
+    const call = { slot: slot.slot, signal: this.signal, ask: this.ask, foreign }
+    return (this.#conversation ??= options.conversation(call))
+  }
+  private get isJudge(): boolean {
+    const { kind } = this.contribution
+    return kind === 'policy' || kind === 'compactor'
   }
   /**
-   * Limits nested calls of a foreign plugin to reads, questions and the effects of its own actions, and to those of its
-   * own caller.
+   * Limits nested calls of a foreign plugin to reads, questions and the effects that its own actions and this call
+   * have, and to those of its own caller.
    */
   private get limit(): EffectLimit {
     const { services, contribution, run } = this
-    const own = new Set<Effect>(['read', 'ask', ...services.listRights(contribution)])
+    const rights = services.listRights(contribution).filter((effect) => run.call.effects.includes(effect))
+    const own = new Set<Effect>(['read', 'ask', ...rights])
     return {
       id: contribution.id,
       effects: [...own].filter((effect) => !run.limit || run.limit.effects.includes(effect)),
@@ -212,7 +234,7 @@ class CallContext implements Context {
       const now = Date.now()
       this.spare = Math.min(BURST, this.spare + (now - this.last) / REFILL_MS)
       this.last = now
-      if (this.run.over || this.spare < 1) return
+      if (this.run.ended || this.spare < 1) return
       this.spare--
       this.run.options.onProgress?.(toVisibleProgress(update))
     }
@@ -220,13 +242,20 @@ class CallContext implements Context {
   get log() {
     return (level: LogLevel, message: string) => {
       this.services.log(level, `${this.contribution.id}: ${message}`)
-      if (!this.run.over) this.run.options.onLog?.(level, visible(redactText(message)))
+      if (!this.run.ended) this.run.options.onLog?.(level, visible(redactText(message)))
     }
   }
   get changed() {
     return this.services.changed
   }
 }
+
+/** Returns a session whose state belongs to one plugin: that of the program and of other plugins stays closed. */
+const createPluginSession = (session: Session, { plugin }: Contribution): Session => ({
+  id: session.id,
+  state: (key, make) => session.state(`plugin ${plugin} ${key}`, make),
+  onClose: (run) => session.onClose(run),
+})
 
 /** Keeps only the narrower rights of the options that a plugin passes to a nested call. */
 const pickLessRights = (how: DelegatedRights | undefined): DelegatedRights => ({

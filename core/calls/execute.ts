@@ -18,7 +18,7 @@ import { compileOutputCheck, type OutputCheck } from '../schema/index.js'
 import { createContext, type CallRun } from './context.js'
 import type { Generation } from '../generation/index.js'
 import type { Taps } from './pipelines.js'
-import type { Answerer, Compactor, Handler, OnFault, Policy } from '../contract/index.js'
+import type { Answerer, ChangeJudge, Compactor, Handler, OnFault, Policy } from '../contract/index.js'
 
 const DEFAULT_SECONDS = 60
 const DEFAULT_CONCURRENCY = 8
@@ -81,6 +81,19 @@ export function createTaps(generation: Generation, findRun: (call: Call) => Call
       const main = loadMain(contribution)
       return isPromise(main) ? main.then(ask) : ask(main as Compactor)
     },
+  }
+}
+
+/** Asks the built-in policies about a change by the code of a plugin. Throws VT_POLICY_DENIED. */
+export async function allowChange(
+  { loader, registry, services }: Generation,
+  run: CallRun,
+  change: Parameters<ChangeJudge>[0],
+): Promise<void> {
+  for (const policy of registry.policies.filter(({ layer }) => layer === 'builtin')) {
+    const judge = (await loader.loadExport(policy, 'judgeChange')) as ChangeJudge | undefined
+    const objection = await judge?.(change, run.call, createContext(services, policy, run))
+    if (objection) throw problem('VT_POLICY_DENIED', { ...objection })
   }
 }
 

@@ -14,6 +14,7 @@ import {
 } from '../shapes/index.js'
 import { runWithTimeout, passValue, withTimeout } from '../system/index.js'
 import { createSlotMatcher, type Registry } from '../registry/index.js'
+import type { GuardExtent } from '../trust/index.js'
 import type { Answer, Answerer, Approval, Compactor, Objection, Policy, Verdict } from '../contract/index.js'
 
 /** The three pipelines of one generation, in the order of a call. */
@@ -48,7 +49,7 @@ const MAX_NOTICES_BYTES = 65_536
 const toTimeLimit = ({ timeout_secs }: Contribution['manifest'], usual: number): number =>
   timeout_secs === undefined ? usual : timeout_secs * 1000
 
-export function buildPipelines(registry: Registry, taps: Taps, waits: Timeouts): Pipelines {
+export function buildPipelines(registry: Registry, taps: Taps, timeouts: Timeouts): Pipelines {
   const prePolicy = new AsyncSeriesWaterfallHook<[Verdict | undefined, Call]>(['verdict', 'call'], 'pre-policy')
   const execute = new HookMap((slot) => {
     const hook = new AsyncSeriesBailHook<[Call], Result | undefined>(['call'], 'execute')
@@ -62,19 +63,17 @@ export function buildPipelines(registry: Registry, taps: Taps, waits: Timeouts):
   const postCompaction = new AsyncSeriesWaterfallHook<[Result, Call]>(['result', 'call'], 'post-compaction')
 
   const judges = registry.policies.map((policy): Judge => {
-    const covers = createSlotMatcher(policy.manifest.slots)
-    const { effects } = policy.manifest
     return {
       policy: policy.id,
-      covers: (call) => covers(call.slot) && (!effects || effects.some((effect) => call.effects.includes(effect))),
-      judge: (call) => requestVerdict(policy, waits.policy, () => taps.judge(policy, call)),
+      covers: createGuardMatcher(policy.manifest),
+      judge: (call) => requestVerdict(policy, timeouts.policy, () => taps.judge(policy, call)),
     }
   })
   for (const { policy, covers, judge } of judges) {
     prePolicy.tapAsync(policy, (verdict, call, next) => {
       // A denial is the strictest verdict.
-      const own = (verdict && 'deny' in verdict) || !covers(call) ? undefined : judge(call)
-      passValue(own, (own) => next(null, pickStricter(verdict, own)))
+      const ownVerdict = (verdict && 'deny' in verdict) || !covers(call) ? undefined : judge(call)
+      passValue(ownVerdict, (own) => next(null, pickStricter(verdict, own)))
     })
   }
   for (const compactor of registry.compactors) {
@@ -82,24 +81,31 @@ export function buildPipelines(registry: Registry, taps: Taps, waits: Timeouts):
     postCompaction.tapAsync(compactor.id, (result, call, next) =>
       passValue(
         covers(call.slot)
-          ? runCompactor(compactor, waits.compactor, result, () => taps.shrink(compactor, result, call))
+          ? runCompactor(compactor, timeouts.compactor, result, () => taps.shrink(compactor, result, call))
           : result,
         (shown) => next(null, shown),
       ),
     )
   }
-  const answering = registry.policies.map((policy) => ({ policy, covers: createSlotMatcher(policy.manifest.slots) }))
+  const answerers = registry.policies.map((policy) => ({ policy, covers: createSlotMatcher(policy.manifest.slots) }))
   const answer: Pipelines['answer'] = async (request) => {
     let approval: Answer | undefined
-    for (const { policy, covers } of answering) {
+    for (const { policy, covers } of answerers) {
       if (!covers(request.call.slot)) continue
-      const answered = await requestAnswer(policy, waits.policy, () => taps.answer(policy, request))
+      const answered = await requestAnswer(policy, timeouts.policy, () => taps.answer(policy, request))
       if (answered && 'deny' in answered) return answered
+      // A policy of the workspace can deny, but cannot approve.
       if (policy.layer !== 'workspace') approval ??= answered
     }
     return approval
   }
   return { prePolicy, execute, postCompaction, judges, answer }
+}
+
+/** Creates a matcher for the calls that a policy covers. */
+export function createGuardMatcher({ slots, effects }: GuardExtent): (call: Pick<Call, 'slot' | 'effects'>) => boolean {
+  const covers = createSlotMatcher(slots)
+  return (call) => covers(call.slot) && (!effects || effects.some((effect) => call.effects.includes(effect)))
 }
 
 async function requestAnswer(
@@ -170,8 +176,8 @@ function findCompactionFault(before: Result, after: Result): string | undefined 
   if (typeof after !== 'object' || after === null || after.ok !== before.ok) return 'it changes the outcome'
   if (!after.ok && !before.ok && after.error?.code !== before.error.code) return 'it changes the code of the error'
   const fault = findResultFault(after)
-  if (fault !== undefined) return `it makes ${fault} of it`
-  if (estimateJsonSize(after.notices ?? []) > MAX_NOTICES_BYTES) return 'it grows the notices'
+  if (fault !== undefined) return `it returns ${fault}`
+  if (estimateJsonSize(after.notices ?? []) > MAX_NOTICES_BYTES) return 'its notices are larger than 64 KiB'
   return estimateJsonGrowth(before, after, 'notices') > 512 ? 'it grows the result' : undefined
 }
 

@@ -1,5 +1,7 @@
 import { resolveOptions, withTimeout } from '../system/index.js'
-import { buildResourceInput, type Registry } from '../registry/index.js'
+import type { Registry } from '../registry/index.js'
+import { buildResourceInput } from '../schema/index.js'
+import { openReadOnlyWorkspace } from './plugin_workspace.js'
 import type { ContextServices, Loader } from '../generation/index.js'
 import type { Complete, Offer, Provider } from '../contract/index.js'
 
@@ -52,7 +54,8 @@ export async function complete(
   if (!found || found.refusal || !buildResourceInput(found.primary.manifest)) return []
   try {
     const ask = (await loader.loadExport(found.primary, 'complete')) as Complete | undefined
-    const { filtered: workspace, host } = services
+    const { filtered, host, hasForeignCode } = services
+    const workspace = hasForeignCode(found.primary) ? openReadOnlyWorkspace(filtered, found.primary) : filtered
     const late = () => new Error('no suggestions in time')
     const values =
       ask && (await withTimeout(Promise.resolve(ask(argument, value, { workspace, host, session })), LIMIT_MS, late))

@@ -9,7 +9,7 @@ export interface CommandLine {
   options: KernelOptions
   /** Changes of the environment. */
   env: Record<string, string>
-  /** Least level of plugin messages that are printed. */
+  /** Lowest level of plugin messages to print. */
   log: LogLevel | undefined
   /** Only failures are printed. */
   quiet: boolean
@@ -69,24 +69,24 @@ function addConfig({ options }: CommandLine, value: Config | string): void {
   options.config = [...([options.config ?? []].flat() as (Config | string)[]), value]
 }
 
-/** Limits the tools; two flags together leave their common tools. */
+/** Limits the tools. With two flags, only the tools that both name remain. */
 function restrictTools({ options }: CommandLine, tools: string[]): void {
   options.only = [...(options.only ?? []), { tools }]
 }
 
-/** Removes tools: a whole tool from the list, a part of one by a rule that denies. */
+/** Removes whole tools from the list; `Tool(rule)` becomes a deny rule of the policy. */
 function removeTools(line: CommandLine, texts: string[]): void {
   const [parts, whole] = [texts.filter((text) => text.includes('(')), texts.filter((text) => !text.includes('('))]
   if (whole.length > 0) restrictTools(line, [`Except(${whole.join(', ')})`])
   if (parts.length > 0)
     addConfig(line, {
       policy: {
-        deny: parts.map((rule) => ({ rule, reason: '--disallowed-tools of the command line removes this.' })),
+        deny: parts.map((rule) => ({ rule, reason: 'The flag --disallowed-tools denies this.' })),
       },
     })
 }
 
-/** Parses a list with commas; commas in brackets belong to their rule. */
+/** Parses a list with commas; a comma in parentheses is part of the rule. */
 function parseRules(list: string, flag: string, form: RegExp): string[] {
   const found = list
     .split(/,(?![^(]*\))/)

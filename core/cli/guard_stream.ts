@@ -6,16 +6,15 @@ type Output = NodeJS.WriteStream
 const COLOUR_PATTERN = /(\u001b\[(?:1|2|22|3[1-6]|39)m)/
 
 /**
- * Escapes everything that is written to a stream: no control, bidirectional or invisible character of others reaches
- * the terminal. Text that a surface has not escaped is escaped as in JSON, so that a document keeps its meaning.
- * Returns the unescaped stream, for cursor movement.
+ * Replaces `stream.write`: control, bidirectional and invisible characters are escaped as in JSON, so that a JSON
+ * document keeps its meaning. Returns the stream with the original `write`, for cursor movement.
  */
 export function guardStream(stream: Output): Output {
   const write = stream.write.bind(stream) as (...args: unknown[]) => boolean
-  const coloured = stream.isTTY === true
+  const allowsColor = stream.isTTY === true
   stream.write = ((chunk: string | Uint8Array, ...rest: unknown[]) =>
     write(
-      escapeOutput(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString(), coloured),
+      escapeOutput(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString(), allowsColor),
       ...rest,
     )) as Output['write']
   return new Proxy(stream, {
@@ -27,8 +26,8 @@ export function guardStream(stream: Output): Output {
   })
 }
 
-const escapeOutput = (text: string, coloured: boolean): string =>
-  coloured && text.includes('\u001b')
+const escapeOutput = (text: string, allowsColor: boolean): string =>
+  allowsColor && text.includes('\u001b')
     ? text
         .split(COLOUR_PATTERN)
         .map((part, at) => (at % 2 ? part : visibleJson(part)))

@@ -2,7 +2,7 @@ import { registerEnvSecrets } from '../text/index.js'
 
 /**
  * Returns the options with their environment: `home` becomes its HOME, and variables with secret names are registered
- * for redaction.
+ * for redaction. The variables of `process.env` are registered at the start.
  */
 export function resolveEnvironment<T extends { home?: string; env?: Record<string, string | undefined> }>(
   options: T,

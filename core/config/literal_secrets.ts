@@ -4,8 +4,10 @@ import { redactUserInfo, registerSecret, isSecretName } from '../text/index.js'
 /** Replacement of a literal secret in displayed settings. */
 const MARK = '[redacted]'
 // A reference to a variable is no secret. A text in capitals is a variable's name, except in `headers` and `auth`.
-const isLiteral = (text: string, map?: string): boolean =>
-  text !== '' && !/^\$\{[^}]*\}$/.test(text) && (map === 'headers' || map === 'auth' || !/^[A-Z][A-Z0-9_]*$/.test(text))
+const isLiteral = (text: string, mapName?: string): boolean =>
+  text !== '' &&
+  !/^\$\{[^}]*\}$/.test(text) &&
+  (mapName === 'headers' || mapName === 'auth' || !/^[A-Z][A-Z0-9_]*$/.test(text))
 const SECRET_MEMBERS = new Set([
   'value',
   'password',
@@ -22,10 +24,10 @@ const PUBLIC_HEADERS_PATTERN =
   /^(?:accept(?:-.*)?|cache-control|content-type|connection|host|origin|pragma|referer|user-agent|.*-version|.*-beta)$/i
 
 /** Returns whether the member of a map is secret, by the names of the map and the member. */
-function isSecret(map: string | undefined, member: string): boolean {
-  if (map === 'headers') return !PUBLIC_HEADERS_PATTERN.test(member)
-  if (map === 'auth') return SECRET_MEMBERS.has(member.toLowerCase())
-  return isSecretName(member) && !/(?:_env|env_key|^key)$/i.test(member)
+function isSecret(mapName: string | undefined, memberName: string): boolean {
+  if (mapName === 'headers') return !PUBLIC_HEADERS_PATTERN.test(memberName)
+  if (mapName === 'auth') return SECRET_MEMBERS.has(memberName.toLowerCase())
+  return isSecretName(memberName) && !/(?:_env|env_key|^key)$/i.test(memberName)
 }
 
 /** Redacts an address: user, password and the values of its query. */
@@ -40,13 +42,15 @@ function redactAddress(text: string): string {
 }
 
 /**
- * Returns the settings with literal keys and headers redacted, and of addresses the user, password and query values.
- * `path` is the position of the value.
+ * Returns the settings with literal API keys and secret headers redacted. In addresses, the user, the password and the
+ * query values are redacted. `path` is the position of the value.
  */
 export function redactLiterals(value: unknown, path: readonly string[] = []): unknown {
-  const [map, member] = path.slice(-2).length === 2 ? path.slice(-2) : [undefined, path.at(-1)]
+  const [mapName, memberName] = [path.at(-2), path.at(-1)]
   if (typeof value === 'string')
-    return member !== undefined && isSecret(map, member) && isLiteral(value, map) ? MARK : redactAddress(value)
+    return memberName !== undefined && isSecret(mapName, memberName) && isLiteral(value, mapName)
+      ? MARK
+      : redactAddress(value)
   if (Array.isArray(value)) return value.map((item) => redactLiterals(item, path))
   if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, redactLiterals(item, [...path, name])]))
@@ -57,10 +61,10 @@ export function registerLiterals(value: unknown, path: readonly string[] = []): 
   if (Array.isArray(value)) return value.forEach((item) => registerLiterals(item, path))
   if (isObject(value)) return Object.entries(value).forEach(([name, item]) => registerLiterals(item, [...path, name]))
   if (typeof value !== 'string') return
-  const [map, member = ''] = path.slice(-2)
+  const [mapName, memberName = ''] = [path.at(-2), path.at(-1)]
   const name = path.join('.')
-  if (path.length > 1 && isSecret(map, member) && isLiteral(value, map))
-    registerValue(value, name, isSecretName(member) || map === 'auth')
+  if (path.length > 1 && isSecret(mapName, memberName) && isLiteral(value, mapName))
+    registerValue(value, name, isSecretName(memberName) || mapName === 'auth')
   for (const part of listAddressSecrets(value)) registerValue(part, name, false)
 }
 

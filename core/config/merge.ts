@@ -81,7 +81,7 @@ export function merge(schema: Schema, sources: readonly SettingsSource[]): Merge
       parent: root,
       key: 'settings',
       own,
-      rule: { may: 'free', agreed: false },
+      rule: { may: 'free', consented: false },
     })
   }
   return { settings: root.settings, origins: [...records.origins.values()], diagnostics: records.diagnostics }
@@ -91,23 +91,12 @@ function mergeValue(records: MergeRecords, source: SettingsSource, value: unknow
   if (value === undefined) return
   const { node, path, parent, key, own } = position
   const rule = resolveRule(source, value, position)
-  if (isObject(value) && separateAuthors(records, source, value, position))
-    return recordIgnored(records, source, path, value, 'VT_CONFIG_OWN_ONLY')
-  if (isMap(node) && (isObject(value) || value === null)) {
-    // null unsets every present member.
-    const members = value ?? Object.fromEntries(Object.keys(Object(parent[key])).map((member) => [member, null]))
-    const inner = isObject(parent[key]) ? parent[key] : (parent[key] = {} as JsonObject)
-    for (const [member, item] of Object.entries(members)) {
-      const below = {
-        node: findChildSchema(node, member) ?? {},
-        path: [...path, member],
-        own: isObject(own) ? own[member] : undefined,
-        rule,
-      }
-      mergeValue(records, source, item, { ...below, parent: inner as JsonObject, key: member })
-    }
-    return
+  if (isObject(value) && hasOneAuthor(node, value)) {
+    if (source.layer !== 'workspace') dropWorkspaceEntry(records, position)
+    else if (own !== undefined) return recordIgnored(records, source, path, value, 'VT_CONFIG_OWN_ONLY')
   }
+  if (isMap(node) && (isObject(value) || value === null))
+    return mergeMembers(records, source, value, { ...position, rule })
   if (node['x-adds-layer'] === true) value = addLayer(value, source)
   const objection = source.layer === 'workspace' ? findWorkspaceObjection(node, value, own, rule) : undefined
   if (objection) return recordIgnored(records, source, path, value, objection)
@@ -118,25 +107,39 @@ function mergeValue(records: MergeRecords, source: SettingsSource, value: unknow
   recordValue(records, node, after, path, source, { value, before })
 }
 
+/** Merges the members of a map. `null` unsets every present member. */
+function mergeMembers(
+  records: MergeRecords,
+  source: SettingsSource,
+  value: JsonObject | null,
+  { node, path, parent, key, own, rule }: MergeTarget,
+): void {
+  const members = value ?? Object.fromEntries(Object.keys(Object(parent[key])).map((member) => [member, null]))
+  const inner = isObject(parent[key]) ? parent[key] : (parent[key] = {} as JsonObject)
+  for (const [member, item] of Object.entries(members)) {
+    const child = {
+      node: findChildSchema(node, member) ?? {},
+      path: [...path, member],
+      own: isObject(own) ? own[member] : undefined,
+      rule,
+    }
+    mergeValue(records, source, item, { ...child, parent: inner as JsonObject, key: member })
+  }
+}
+
 /**
- * Keeps an entry that may have only one author from mixing two. Returns `true` if a workspace would add to an entry of
- * the user, and so get data that the user meant for another server. Deletes the entry of a workspace if a later layer
- * of the user sets it.
+ * Returns whether only one author may write an entry. A workspace that adds to an entry of the user would get data that
+ * the user meant for another server.
  */
-function separateAuthors(
-  { origins }: MergeRecords,
-  { layer }: SettingsSource,
-  value: JsonObject,
-  { node, path, parent, key, own }: MergeTarget,
-): boolean {
-  const members = node['x-one-author'] as string[] | undefined
-  if (!members?.some((member) => member in value)) return false
-  if (layer === 'workspace') return own !== undefined
+const hasOneAuthor = (node: Schema, value: JsonObject): boolean =>
+  (node['x-one-author'] as string[] | undefined)?.some((member) => member in value) === true
+
+/** Deletes an entry that a workspace has written, because a later layer of the user sets it. */
+function dropWorkspaceEntry({ origins }: MergeRecords, { path, parent, key }: MergeTarget): void {
   const inside = [...origins].filter(([name]) => name.startsWith(`${path.join('.')}.`))
-  if (!inside.some(([, origin]) => origin.layer === 'workspace')) return false
+  if (!inside.some(([, origin]) => origin.layer === 'workspace')) return
   for (const [name] of inside) origins.delete(name)
   delete parent[key]
-  return false
 }
 
 function resolveRule(
@@ -146,7 +149,8 @@ function resolveRule(
 ): WorkspaceRule {
   const may = node['x-workspace'] as WorkspaceRule['may'] | undefined
   if (may === undefined) return rule
-  return { may, agreed: layer === 'workspace' && may === 'trusted' && (isTrusted?.(path.join('.'), value) ?? false) }
+  const consented = layer === 'workspace' && may === 'trusted' && (isTrusted?.(path.join('.'), value) ?? false)
+  return { may, consented }
 }
 
 /**
@@ -168,13 +172,15 @@ function recordValue(
   }
   recordOrigin(records, path, value, source, path)
   if (node['x-merge'] === undefined || !Array.isArray(value)) return
-  const extended =
+  // Items of earlier layers keep their origins.
+  const inheritedCount =
     node['x-merge'] === 'concat' && Array.isArray(change?.before) && change.value !== null ? change.before.length : 0
-  const isChanged = Array.isArray(change?.value) ? createMembershipTest(change.value) : undefined
+  const isFromSource = Array.isArray(change?.value) ? createMembershipTest(change.value) : undefined
   value.forEach((item, index) => {
-    if (index < extended || isChanged?.(item) === false) return
-    recordOrigin(records, [...path, String(index)], item, source, [...path, String(index - extended)])
+    if (index < inheritedCount || isFromSource?.(item) === false) return
+    recordOrigin(records, [...path, String(index)], item, source, [...path, String(index - inheritedCount)])
   })
+  // Deletes the origins of items that no longer exist.
   for (let index = value.length; records.origins.delete([...path, String(index)].join('.')); index++);
 }
 
@@ -183,14 +189,14 @@ function recordOrigin(
   path: string[],
   value: unknown,
   { layer, file, line }: SourceInfo,
-  place: string[],
+  sourcePath: string[],
 ): void {
   const name = path.join('.')
   const before = origins.get(name)
   const overridden = before
     ? [...before.overridden, createOrigin(before, before.value, 'line' in before ? () => before.line : undefined)]
     : []
-  const origin = createOrigin({ layer, file }, value, line && (() => line(place)))
+  const origin = createOrigin({ layer, file }, value, line && (() => line(sourcePath)))
   origins.set(name, Object.assign(origin, { path: name, overridden }))
 }
 
@@ -203,18 +209,18 @@ function recordIgnored(
 ): void {
   const key = path.join('.')
   const number = line?.(path)
-  const remark = createDiagnostic(
+  const diagnostic = createDiagnostic(
     code,
     { key, value: JSON.stringify(value) },
     [number === undefined ? file : `${file}:${number}`],
     'warning',
   )
-  diagnostics.push(remark)
+  diagnostics.push(diagnostic)
   if (!origins.has(key))
     origins.set(key, { path: key, layer: 'builtin', file: 'defaults', value: undefined, overridden: [] })
   origins
     .get(key)!
-    .overridden.push({ layer, file, ...(number !== undefined && { line: number }), value, reason: remark.message })
+    .overridden.push({ layer, file, ...(number !== undefined && { line: number }), value, reason: diagnostic.message })
 }
 
 /** Creates the origin of a value. Its line is computed on first use, because the file has to be parsed for it. */

@@ -274,12 +274,12 @@ const addEndings = (stem: string, endings: readonly string[]): string[] => endin
 function findWorkspaceFiles(workspace: string, home: string): string[] {
   const folder = join(workspace, '.vtcode')
   const root = addEndings(join(workspace, 'vtcode.config'), [...CODE_ENDINGS, ...DATA_ENDINGS])
-  const below = (stem: string) => (isSameFolder(folder, home) ? [] : addEndings(join(folder, stem), DATA_ENDINGS))
-  const stems = [[...root, ...below('config')], below('config.local')]
+  const inFolder = (stem: string) => (isSameFolder(folder, home) ? [] : addEndings(join(folder, stem), DATA_ENDINGS))
+  const stems = [[...root, ...inFolder('config')], inFolder('config.local')]
   return stems.map(findOnly).filter((file) => file !== undefined)
 }
 
-/** Returns the one of these files that exists. Throws VT_CONFIG_AMBIGUOUS if there are two. */
+/** Returns the file that exists. Throws VT_CONFIG_AMBIGUOUS if there are two. */
 function findOnly(candidates: readonly string[]): string | undefined {
   const found = candidates.filter((file) => lstatSync(file, { throwIfNoEntry: false }))
   if (found.length > 1)

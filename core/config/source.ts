@@ -70,7 +70,7 @@ export async function readCodeFile(
   return checkSource({ layer, file, value: value as JsonObject })
 }
 
-/** Adds the rule for imports to the error of a settings file that lacks one. Rejects with the error. */
+/** Adds the rule for imports to the error of a settings file that lacks an import. Throws the error. */
 function explainImport(error: Error): never {
   const isMissing = /Cannot find (?:module|package)|agreed to/.test(error.message)
   if (!isMissing) throw error

@@ -29,11 +29,11 @@ export async function readToolPolicy(
   })
   const faults = checkContract('tool-policy.1.json', data.value)
   if (faults.length > 0) {
-    const places = faults.map(({ path }) => data.at(path))
+    const positions = faults.map(({ path }) => data.at(path))
     throw problem(
       'VT_CONFIG_INVALID',
-      { problem: faults.map((fault, index) => `${places[index]}: ${fault.problem}`).join('\n') },
-      { details: { files: places } },
+      { problem: faults.map((fault, index) => `${positions[index]}: ${fault.problem}`).join('\n') },
+      { details: { files: positions } },
     )
   }
   const { policies = {}, constraints = {} } = data.value as ToolPolicy
@@ -47,9 +47,10 @@ export async function readToolPolicy(
   }
   const rules = (verdict: string) =>
     Object.entries(policies).flatMap(([name, declared]) =>
-      declared === verdict ? [{ rule: name, reason: `.vtcode/tool-policy.json has ${verdict} for '${name}'.` }] : [],
+      declared === verdict ? [{ rule: name, reason: `.vtcode/tool-policy.json sets '${name}' to ${verdict}.` }] : [],
     )
   const value = { policy: { ask: rules('prompt'), deny: rules('deny'), constraints } }
+  // Rules are generated, so only constraints have their own position.
   const line = (path: readonly string[]) =>
     Number(/:(\d+):\d+$/.exec(data.at(path[1] === 'constraints' ? path.slice(1) : []))?.[1])
   return { ...(await createCheckedSource(file, value)), layer: 'workspace', line }

@@ -14,7 +14,7 @@ type Load = (modes: VerbModes) => Promise<LoadedSettings>
 const isLooser = (mode: Mode, { settings }: LoadedSettings): boolean =>
   MODES.indexOf(mode) > MODES.indexOf(settings.policy.mode)
 
-/** Returns the mode of a built-in verb, before any manifest is read, because settings come first. */
+/** Returns the mode of a built-in verb, from a file of the build: settings are loaded before any manifest. */
 export function readBuiltinModes(verb: string | undefined): VerbModes {
   if (verb === undefined) return {}
   const modes = JSON.parse(readFileSync(programFile('manifests/_verbs.json'), 'utf8')) as Record<string, VerbModes>
@@ -31,14 +31,17 @@ export async function loadVerbSettings(
 ): Promise<LoadedSettings> {
   let loaded = await load({})
   const ignored: [key: string, mode: Mode][] = []
-  let below: VerbModes = {}
+  let defaults: VerbModes = {}
   if (default_mode !== undefined) {
     if (layer === 'workspace' && isLooser(default_mode, loaded)) ignored.push(['default_mode', default_mode])
-    else loaded = await load((below = { default_mode }))
+    else {
+      defaults = { default_mode }
+      loaded = await load(defaults)
+    }
   }
   if (mode !== undefined) {
     if (isLooser(mode, loaded)) ignored.push(['mode', mode])
-    else loaded = await load({ ...below, mode })
+    else loaded = await load({ ...defaults, mode })
   }
   if (ignored.length === 0) return loaded
   const diagnostics = ignored.map(([key, value]) =>

@@ -1,3 +1,4 @@
+export type { ChangeJudge } from './change_judge.js'
 export { createCallRights, type CallRights, narrowRights } from './call_rights.js'
 export type {
   Adapter,

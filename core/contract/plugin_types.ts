@@ -107,9 +107,7 @@ export interface AdapterContext {
   readonly timeouts: Readonly<Timeouts>
   /** Returns the data folder of a contribution's plugin, which may not exist yet. */
   dataFolder(contribution: Contribution): string
-  /**
-   * Lists the effects that the actions of its plugin may have: declared ones, and those of the slots that they serve.
-   */
+  /** Lists the effects that an action may have: declared ones, and those of the slot that it serves. */
   listEffects(contribution: Contribution): readonly Effect[]
   /** Returns the options of a contribution from the settings. */
   resolveOptions(contribution: Contribution): Readonly<JsonObject>

@@ -19,7 +19,7 @@ import type {
 import type { LazyAbort } from '../system/index.js'
 import type { Config, Origin } from '../config/index.js'
 import type { Skills } from '../skills/index.js'
-import type { Approval, LogLevel, Offer, Progress, Provider, SandboxUse } from './plugin_types.js'
+import type { Approval, LogLevel, Offer, Progress, Provider, SandboxUse, Session } from './plugin_types.js'
 
 /** Contract: uses the kernel's public methods only; returns the exit code. */
 export type SurfaceMain = (kernel: Kernel, argv: string[], io: Io) => Promise<number>
@@ -27,7 +27,7 @@ export interface Io {
   stdin: NodeJS.ReadableStream & { isTTY?: boolean }
   stdout: NodeJS.WritableStream & { isTTY?: boolean }
   stderr: NodeJS.WritableStream & { isTTY?: boolean }
-  /** The unescaped terminal of stderr, for cursor movement; every other stream escapes controls. */
+  /** The unescaped terminal of stderr, for cursor movement; all other streams escape control characters. */
   screen?: NodeJS.WritableStream
   env: Record<string, string | undefined>
   /** Aborted by SIGINT, SIGTERM and SIGHUP. */
@@ -36,7 +36,7 @@ export interface Io {
   quiet?: boolean
   /**
    * Sets a handler for SIGINT, which then does not abort `signal`; `undefined` removes it. The handler returns whether
-   * it cancelled something; a second press within a second then ends the program.
+   * it cancelled something; if it did, another Ctrl-C within one second ends the program.
    */
   onInterrupt?: (handler: (() => boolean) | undefined) => void
   /** The result of the verb's front, which ran before the rest of the program was loaded. */
@@ -70,7 +70,7 @@ export interface CallOptions {
   audiences?: readonly string[]
   /** Creates the services that tools of an audience get as `context.conversation`. For this call only. */
   conversation?: OpenConversation
-  /** Texts name a read-only action as `tools({ splitReads: true })` lists it. */
+  /** Hints and next calls use the separate names of read-only actions, as in `tools({ splitReads: true })`. */
   splitReads?: boolean
   /**
    * Commands run in a sandbox or not at all (`strict`), or without one unless the settings require it (`none`);
@@ -96,7 +96,7 @@ export type ApprovalAnswer =
 /** The verdicts of the policies on a call that is not made. */
 export interface Explanation {
   call?: { slot: string; alias?: string; input: JsonObject; effects: readonly Effect[] }
-  /** Preview for a slot served by data: the `argv` to start, or the `request` to send. */
+  /** Preview of a slot without a module: the `argv` to start, or the `request` to send. */
   would?: JsonObject
   mode: Mode
   /** `refused`: the call fails before any policy is asked, with `reason` and `hint`. */
@@ -126,7 +126,7 @@ export interface KernelOptions {
   default_mode?: Mode
   /** Verb of the run: its manifest may set the mode. */
   verb?: string
-  /** Dialects of advertised tool names; default: `unified`. In each of them, every name can be called. */
+  /** Dialects of advertised tool names; default: `unified`. The names of every dialect can be called. */
   dialects?: readonly string[]
   /** Replaces `~`; the user's settings and the trust store are in its `.vtcode` (or in VTCODE_HOME). */
   home?: string
@@ -151,7 +151,7 @@ export interface Kernel {
   /** Contract: never rejects. */
   readonly call: CallTool<[input?: unknown, options?: CallOptions], [options?: CallOptions]>
   /**
-   * Resolves a call for `call` and `explain`; nothing if it leads to no slot. Contract: never rejects, asks no policy,
+   * Resolves a call for `call` and `explain`; `undefined` if no slot matches. Contract: never rejects, asks no policy,
    * runs nothing.
    */
   resolve(tool: string, input?: unknown): Promise<PreparedCall | undefined>
@@ -192,10 +192,10 @@ export interface KernelInspection {
   readonly hooks: Readonly<Record<string, readonly JsonObject[]>>
   readonly generation: number
   /**
-   * Returns the mode of a call that asks for this one: at most `policy.max_mode`; full-auto only where the user enabled
+   * Returns the mode of a call that requests a mode: at most `policy.max_mode`; full-auto only where the user enabled
    * it.
    */
-  resolveMode(asked?: Mode): Mode
+  resolveMode(requested?: Mode): Mode
   /** Renders a text that names tools as `{slot:tool/action}`. A sentence that names a hidden tool is left out. */
   renderText(text: string, reader?: Pick<ToolsOptions, 'splitReads'>): string
   contributions(): ContributionInfo[]
@@ -206,7 +206,7 @@ export interface KernelInspection {
   /** Lists at most 100 values for an argument of a prompt or a variable of a resource. Contract: never rejects. */
   complete(slot: string, argument: string, value: string, session?: string): Promise<string[]>
   origins(): Origin[]
-  /** Finds skills on first use; with `fresh` again. */
+  /** Finds skills on first use, and again if `fresh` is true. */
   skills(how?: { fresh?: boolean }): Skills
   /** Runs deferred work, such as starting servers, and builds the next generation with the results. */
   loadDeferred(): Promise<void>
@@ -216,10 +216,15 @@ export interface KernelInspection {
   loadModules(plugin?: string): Promise<Diagnostic[]>
   /** Files and folders whose change leads to a new generation. */
   watchedFiles(): readonly string[]
+  /** Returns an open session; nothing before its first call and after its end. */
+  findSession(id: string): Session | undefined
   /** Calls `run` after each successful reload; the returned function stops it. */
   onReload(run: () => void): () => void
   /** Calls `run` with the URI of a resource that a plugin reports as changed. */
   onChange(run: (uri: string) => void): () => void
-  /** Opens a kernel with the same options in another workspace or mode; its owner closes it. */
-  openSibling(workspace: string, how?: Pick<KernelOptions, 'mode'>): Promise<Kernel>
+  /**
+   * Opens a kernel with the same options in another workspace or mode, with `config` after those of the call layer; its
+   * owner closes it.
+   */
+  openSibling(workspace: string, how?: { mode?: Mode; config?: Config }): Promise<Kernel>
 }

@@ -47,7 +47,8 @@ const PARSE_OPTIONS = {
   logLevel: 'error',
 } as const
 
-const refuse = (code: Code, text: string, at: string) => problem(code, { problem: text }, { details: { files: [at] } })
+const createProblem = (code: Code, text: string, at: string) =>
+  problem(code, { problem: text }, { details: { files: [at] } })
 
 /** Returns whether root owns the file and no other user can write it. */
 export function isWritableByRootOnly(path: string): boolean {
@@ -72,7 +73,7 @@ export function createRealPathResolver(): RealPath {
 
 interface ReadOptions {
   within?: string | undefined
-  judge?: ((place: string) => void) | undefined
+  judge?: ((openPath: string) => void) | undefined
   /** Bytes. */
   limit?: number
   real?: RealPath
@@ -89,22 +90,22 @@ export function readBytes(
 ): Buffer {
   const path = real(file)
   if (within !== undefined && !isInside(real(within), path)) {
-    throw refuse('VT_MANIFEST_INVALID', `The link ${file} leads out of ${within}.`, file)
+    throw createProblem('VT_MANIFEST_INVALID', `The link ${file} leads out of ${within}.`, file)
   }
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     const stat = fstatSync(fd)
     // A parent folder may have become a link since.
-    const place = within !== undefined || judge ? findOpenPath(fd, path) : path
-    if (within !== undefined && !isInside(real(within), place))
-      throw refuse('VT_MANIFEST_INVALID', `The link ${file} leads out of ${within}.`, file)
-    judge?.(place)
-    if (!stat.isFile()) throw refuse('VT_MANIFEST_INVALID', `${file} is not a regular file.`, file)
+    const openPath = within !== undefined || judge ? findOpenPath(fd, path) : path
+    if (within !== undefined && !isInside(real(within), openPath))
+      throw createProblem('VT_MANIFEST_INVALID', `The link ${file} leads out of ${within}.`, file)
+    judge?.(openPath)
+    if (!stat.isFile()) throw createProblem('VT_MANIFEST_INVALID', `${file} is not a regular file.`, file)
     const bytes = Buffer.allocUnsafe(Math.min(stat.size, limit) + 1)
     let length = 0
     for (let more = 1; more > 0 && length < bytes.length; length += more)
       more = readSync(fd, bytes, length, bytes.length - length, null)
-    if (length > limit) throw refuse('VT_MANIFEST_LIMIT', `${file} is larger than ${limit / 1024} KiB.`, file)
+    if (length > limit) throw createProblem('VT_MANIFEST_LIMIT', `${file} is larger than ${limit / 1024} KiB.`, file)
     return bytes.subarray(0, length)
   } finally {
     closeSync(fd)
@@ -142,9 +143,9 @@ export function parseCheckedJson(bytes: Uint8Array, file: string): ParsedDocumen
 /** Parses the text of a document, decoded from `bytes`. */
 export function parseText(yaml: typeof import('yaml'), text: string, bytes: Uint8Array, file: string): ParsedDocument {
   const lines = new yaml.LineCounter()
-  const place = (offset: number) => formatPosition(file, lines, offset)
-  const invalid = (text: string, offset: number) => refuse('VT_MANIFEST_INVALID', text, place(offset))
-  const overLimit = (text: string, offset: number) => refuse('VT_MANIFEST_LIMIT', text, place(offset))
+  const toPosition = (offset: number) => formatPosition(file, lines, offset)
+  const invalid = (text: string, offset: number) => createProblem('VT_MANIFEST_INVALID', text, toPosition(offset))
+  const overLimit = (text: string, offset: number) => createProblem('VT_MANIFEST_LIMIT', text, toPosition(offset))
 
   checkNesting(text, yaml.Lexer, file)
   const tree = yaml.parseDocument(text, { ...PARSE_OPTIONS, lineCounter: lines })
@@ -154,11 +155,11 @@ export function parseText(yaml: typeof import('yaml'), text: string, bytes: Uint
     throw invalid('The file contains several documents. Write one per file.', first.pos[0])
   if (first) throw invalid(`${first.message}.`.replace(/\.+$/, '.'), first.pos[0])
   if (tree.directives?.yaml.version !== '1.2')
-    throw refuse('VT_MANIFEST_INVALID', 'The YAML version is not 1.2. Use YAML 1.2.', `${file}:1:1`)
+    throw createProblem('VT_MANIFEST_INVALID', 'The YAML version is not 1.2. Use YAML 1.2.', `${file}:1:1`)
   const value = copyTree(tree, yaml, { invalid, overLimit })
   if (file.endsWith('.json')) checkJson(text, file)
 
-  return { value, bytes, at: (path) => place(findOffset(tree, path, yaml)) }
+  return { value, bytes, at: (path) => toPosition(findOffset(tree, path, yaml)) }
 }
 
 /** Creates the errors of a document at an offset. */
@@ -180,9 +181,9 @@ function copyTree(tree: Tree, yaml: typeof import('yaml'), faults: Faults): unkn
     if (depth > limits.depth) throw overLimit(`Nested more than ${limits.depth} levels deep.`, offset)
     if (yaml.isAlias(node)) {
       if (++aliases > limits.aliases) throw overLimit(`More than ${limits.aliases} aliases.`, offset)
-      const named = node.resolve(tree)
-      if (!named) throw invalid(`The anchor &${node.source} does not exist.`, offset)
-      return copy(named, depth)
+      const anchored = node.resolve(tree)
+      if (!anchored) throw invalid(`The anchor &${node.source} does not exist.`, offset)
+      return copy(anchored, depth)
     }
     if (yaml.isSeq(node)) return Object.freeze(node.items.map((item) => copy(item as Node | null, depth + 1)))
     if (!yaml.isMap(node)) return copyScalar(scalarValue(node), offset, faults)
@@ -210,26 +211,26 @@ function copyScalar(value: unknown, offset: number, { invalid, overLimit }: Faul
 /** Decodes a document. Throws VT_MANIFEST_LIMIT for a text that is too large, not UTF-8, or contains a NUL. */
 export function decodeDocument(bytes: Uint8Array, file: string): string {
   if (bytes.length > limits.bytes)
-    throw refuse('VT_MANIFEST_LIMIT', `${file} is larger than ${limits.bytes / 1024} KiB.`, file)
+    throw createProblem('VT_MANIFEST_LIMIT', `${file} is larger than ${limits.bytes / 1024} KiB.`, file)
   let text: string
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw refuse('VT_MANIFEST_LIMIT', `${file} is not UTF-8.`, file)
+    throw createProblem('VT_MANIFEST_LIMIT', `${file} is not UTF-8.`, file)
   }
-  if (text.includes('\0')) throw refuse('VT_MANIFEST_LIMIT', `${file} contains a NUL character.`, file)
+  if (text.includes('\0')) throw createProblem('VT_MANIFEST_LIMIT', `${file} contains a NUL character.`, file)
   return text
 }
 
 /** The tokenizer of the YAML library; declared here so that our .d.ts files do not import yaml. */
 export type LexerClass = new () => { lex(source: string): Iterable<string> }
 
-/** Checks the depth on the lexer's flat list first: the parser recurses, and a deep document would end the process. */
+/** Checks the depth on the lexer's flat list, before the parser builds a tree from it. */
 export function checkNesting(text: string, Lexer: LexerClass, file: string): void {
   const steep = new RegExp(`^[ \\-?:\\t]{${limits.indent + 1}}`, 'm').exec(text)
   if (steep) {
     const line = text.slice(0, steep.index).split('\n').length
-    throw refuse('VT_MANIFEST_LIMIT', `Indented more than ${limits.indent} columns.`, `${file}:${line}`)
+    throw createProblem('VT_MANIFEST_LIMIT', `Indented more than ${limits.indent} columns.`, `${file}:${line}`)
   }
   let depth = 0
   let line = 1
@@ -238,7 +239,7 @@ export function checkNesting(text: string, Lexer: LexerClass, file: string): voi
     if (!scalar && (token === '{' || token === '[')) depth++
     else if (!scalar && (token === '}' || token === ']')) depth--
     if (depth > limits.flow)
-      throw refuse('VT_MANIFEST_LIMIT', `Nested more than ${limits.flow} levels deep.`, `${file}:${line}`)
+      throw createProblem('VT_MANIFEST_LIMIT', `Nested more than ${limits.flow} levels deep.`, `${file}:${line}`)
     // The token U+001F announces the text of a scalar.
     scalar = token === '\u001f'
     for (const char of token) if (char === '\n') line++
@@ -250,7 +251,7 @@ function checkJson(text: string, file: string): void {
   try {
     JSON.parse(text)
   } catch (error) {
-    throw refuse('VT_MANIFEST_INVALID', `Not JSON: ${(error as Error).message}.`, file)
+    throw createProblem('VT_MANIFEST_INVALID', `Not JSON: ${(error as Error).message}.`, file)
   }
 }
 

@@ -7,7 +7,7 @@ import { decodeDocument, parseText, readBytes, type ParsedDocument } from './doc
 /** Files that are executed, not parsed. */
 const CODE_PATTERN = /\.[cm]?[jt]s$/
 
-/** Largest settings file in code, in bytes; nothing above it is passed to cosmiconfig. */
+/** Largest settings file that is code, in bytes. A larger file of any kind is not passed to cosmiconfig. */
 const MAX_BYTES = 16 * 1_048_576
 
 let explorer: Promise<PublicExplorerSync> | undefined
@@ -18,16 +18,16 @@ export async function loadDocument(file: string, within?: string): Promise<Parse
 }
 
 /**
- * Parses one settings or manifest file through cosmiconfig; `bytes` come from our own open. Only data, with our own
- * parser, never cached. The caller names the file: cosmiconfig's search is not used, because it runs code and reports
- * an unreadable file as absent. An empty file is `null`. Throws VT_MANIFEST_INVALID, VT_MANIFEST_LIMIT, VT_FILE_STALE
- * and system errors.
+ * Parses one settings or manifest file through cosmiconfig; `bytes` come from our own open. Accepts only data, uses our
+ * own parser and caches nothing. The caller names the file: cosmiconfig's search is not used, because it runs code and
+ * reports an unreadable file as absent. An empty file is `null`. Throws VT_MANIFEST_INVALID, VT_MANIFEST_LIMIT,
+ * VT_FILE_STALE and system errors.
  */
 export async function parseDocument(file: string, bytes: Buffer): Promise<ParsedDocument> {
   if (CODE_PATTERN.test(file)) throw new Error(`${file} is not data.`)
   const yaml = await import('yaml')
   const text = decodeDocument(bytes, file)
-  return readThroughCosmiconfig(file, bytes, (same) => parseText(yaml, same ?? text, bytes, file))
+  return readThroughCosmiconfig(file, bytes, (confirmedText) => parseText(yaml, confirmedText ?? text, bytes, file))
 }
 
 /** Opens a settings file that is code and passes the text that cosmiconfig read to `run`. Throws as `parseDocument`. */

@@ -20,13 +20,13 @@ export interface Directory {
    * directory.
    */
   pathTo(name: string): string | Buffer
-  /** Opens a directory inside this one. Throws ENOTDIR for anything else, links too. */
+  /** Opens a directory inside this one. Throws ENOTDIR for anything else, including links. */
   openDirectory(name: string): Directory
   /** Returns the entry of that name without following a link, or `undefined`. */
   peek(name: string): DirectoryEntry | undefined
   /** Opens a regular file for reading. Returns `undefined` for any other entry and for a file that cannot be opened. */
   openFile(name: string): { fd: number; stats: BigIntStats } | undefined
-  /** Names this directory for other programs until it is closed. */
+  /** Path by which other programs reach this directory until it is closed. */
   readonly ref: string
   readonly fd: number
   readonly close: () => void

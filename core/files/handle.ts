@@ -76,18 +76,18 @@ const compareNames = (a: NamedEntry, b: NamedEntry): number => (a.name < b.name 
 const LARGE_FOLDER_BYTES = 4 * 1024 * 1024
 
 function listAllNames({ ref, fd }: Pick<Directory, 'ref' | 'fd'>, most: number): NamedEntry[] {
-  // A `stat` of the descriptor is faster than one of a path through it.
+  // A `stat` of the descriptor is faster than a `stat` of a path through it.
   if (most < Infinity && (fd < 0 ? statSync(ref) : fstatSync(fd)).size > LARGE_FOLDER_BYTES)
     return listFirstNames(ref, most)
   const entries = readdirSync(ref, { withFileTypes: true })
   // Names as bytes are slower, so they are read only when a name needs them.
-  const named = entries.some(({ name }) => isInexact(name))
+  const namedEntries = entries.some(({ name }) => isInexact(name))
     ? readdirSync(ref, { withFileTypes: true, encoding: 'buffer' }).map((entry) => ({
         name: encodeName(entry.name),
         kind: classifyEntry(entry),
       }))
     : entries.map((entry) => ({ name: entry.name, kind: classifyEntry(entry) }))
-  return named.sort(compareNames)
+  return namedEntries.sort(compareNames)
 }
 
 /** Returns the first `most` names in order and keeps few more in memory. */
@@ -96,20 +96,20 @@ function listFirstNames(ref: string, most: number, encoding: 'utf8' | 'buffer' =
   const folder = opendirSync(ref, { encoding: encoding as BufferEncoding, bufferSize: 1024 })
   try {
     // Each entry is one text that sorts fast: the name, then a NUL, which sorts before any name, then the kind.
-    const named: string[] = []
+    const texts: string[] = []
     /** Names after this one are not among the first. */
     let last: string | undefined
     for (let entry; (entry = folder.readSync());) {
       if (encoding === 'utf8' && isInexact(entry.name)) return listFirstNames(ref, most, 'buffer')
       const name = encoding === 'utf8' ? entry.name : encodeName(entry.name as unknown as Buffer)
       if (last !== undefined && name > last) continue
-      named.push(`${name}\0${classifyEntry(entry)}`)
-      if (named.length < 1.25 * most) continue
-      quickselect(named, most, (a, b) => a < b)
-      named.length = most
-      last = named.at(-1)
+      texts.push(`${name}\0${classifyEntry(entry)}`)
+      if (texts.length < 1.25 * most) continue
+      quickselect(texts, most, (a, b) => a < b)
+      texts.length = most
+      last = texts.at(-1)
     }
-    return named
+    return texts
       .sort()
       .slice(0, most)
       .map((text) => {
@@ -152,8 +152,8 @@ class OpenHandle implements Handle {
   async read(offset: number, length: number, reused?: Buffer): Promise<Buffer> {
     if (this.kind === 'directory') throw problem('VT_PATH_IS_DIRECTORY', { path: escapePath(this.path) })
     if (this.closed) throw problem('VT_FILE_IO', { path: escapePath(this.path), reason: 'the handle is closed' })
-    const wanted = Math.max(0, Math.min(length, this.stat.bytes - offset))
-    const buffer = reused?.subarray(0, wanted) ?? Buffer.allocUnsafe(wanted)
+    const size = Math.max(0, Math.min(length, this.stat.bytes - offset))
+    const buffer = reused?.subarray(0, size) ?? Buffer.allocUnsafe(size)
     this.activeReads++
     try {
       let filled = 0

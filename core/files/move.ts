@@ -6,9 +6,8 @@ import type { TempName } from './temp_files.js'
 import type { Location } from './walk.js'
 
 /**
- * Moves `source` to `target`. Only with `replace` may a file take a name that is in use: `spare` keeps the old file
- * until the disk confirms the move and `after` is done. Throws EEXIST for a used name. Any other failure undoes the
- * move.
+ * Moves `source` to `target`. With `replace`, a file may take a used name; the name `spare` keeps the old file until
+ * the move is on disk and `after` has run. Throws EEXIST for a used name. Any other failure undoes the move.
  */
 export function moveInto(
   source: Location,
@@ -21,6 +20,7 @@ export function moveInto(
   const backup = spare && target.directory.pathTo(spare.name)
   try {
     const kept = backup !== undefined && tryLink(to, backup)
+    // A directory cannot have a hard link. Its rename replaces nothing but an empty directory.
     if (replace || source.entry?.stats.isDirectory()) renameSync(from, to)
     else moveToFreeName(from, to, target.directory.peek(target.name))
     const undo = () => {
@@ -44,10 +44,10 @@ export function tryLink(from: string | Buffer, to: string | Buffer): boolean {
   }
 }
 
-/** Moves a file to an unused name. `there` is the entry of that name, if any; it is closed. Throws EEXIST. */
-export function moveToFreeName(from: string | Buffer, to: string | Buffer, there: DirectoryEntry | undefined): void {
-  there?.close()
-  if (there) throw Object.assign(new Error('taken'), { code: 'EEXIST' })
+/** Moves a file to an unused name. Closes `existing`, the entry of that name, if any. Throws EEXIST. */
+export function moveToFreeName(from: string | Buffer, to: string | Buffer, existing: DirectoryEntry | undefined): void {
+  existing?.close()
+  if (existing) throw Object.assign(new Error('taken'), { code: 'EEXIST' })
   // A rename would replace a file that was made meanwhile; a hard link fails.
   if (!tryLink(from, to)) return renameSync(from, to)
   try {

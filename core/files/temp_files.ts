@@ -16,10 +16,11 @@ const PROCESS_TOKEN = `${process.pid}-${randomBytes(4).toString('hex')}`
 /** Returns the name of the record of a process. The mark in the name proves that this program wrote the record. */
 const formatRecordName = (owner: string, seal: Seal): string => `${owner}-${seal.nameMark('temps', owner)}.dirs`
 const MAX_RECORD_BYTES = 1024 * 1024
-const live = new Map<string, Directory>()
+/** Active temporary names and their directories. */
+const directoryByName = new Map<string, Directory>()
 let count = 0
-/** A temporary file could not be removed. The record then stays for the next process. */
-let stuck = false
+/** True if a temporary file could not be removed; the record then stays for the next process. */
+let removalFailed = false
 
 export interface TempName {
   readonly name: string
@@ -30,9 +31,9 @@ export interface TempName {
 /** Returns an unused name in `directory`. `drop`, or the end of the process, removes its entry. */
 export function createTempName(directory: Directory): TempName {
   if (count === 0)
-    process.once('exit', () => live.forEach((holder, name) => ignoreErrors(() => removeTree(holder, name))))
+    process.once('exit', () => directoryByName.forEach((holder, name) => ignoreErrors(() => removeTree(holder, name))))
   const name = `${NAME_PREFIX}${PROCESS_TOKEN}-${count++}`
-  live.set(name, directory)
+  directoryByName.set(name, directory)
   return {
     name,
     drop: () => dropTemp(directory, name),
@@ -43,16 +44,16 @@ function dropTemp(directory: Directory, name: string): void {
   try {
     removeTree(directory, name)
   } catch {
-    stuck = true
+    removalFailed = true
   }
-  live.delete(name)
+  directoryByName.delete(name)
 }
 
 /**
  * Removes the temporary files of a directory before it is closed. An active write there fails and keeps the old file.
  */
 export function dropTemps(directory: Directory): void {
-  for (const [name, holder] of live) if (holder === directory) dropTemp(directory, name)
+  for (const [name, holder] of directoryByName) if (holder === directory) dropTemp(directory, name)
 }
 
 /** Records in `folder` that this process may make temporary files in the directory `path`. */
@@ -62,7 +63,7 @@ export function recordTemps(folder: Directory, seal: Seal, path: string): void {
 
 /** Removes the record of this process, unless some of its files are left. */
 export const removeOwnRecord = (folder: Directory, seal: Seal): void =>
-  ignoreErrors(() => !stuck && unlinkSync(folder.pathTo(formatRecordName(PROCESS_TOKEN, seal))))
+  ignoreErrors(() => !removalFailed && unlinkSync(folder.pathTo(formatRecordName(PROCESS_TOKEN, seal))))
 
 /**
  * Removes the temporary files of ended processes, by their records in `folder`. `enter` opens a directory by its

@@ -8,7 +8,7 @@ import {
   type Timeouts,
 } from '../shapes/index.js'
 import { pickSettings, resolveDataFolder, findModulePath, resolveOptions } from '../system/index.js'
-import { listEffects, type Registry } from '../registry/index.js'
+import { findAdapter, listEffects, type Registry } from '../registry/index.js'
 import type { AdapterContext, OnFault } from '../contract/index.js'
 
 /** Work that an adapter deferred until it is needed. */
@@ -59,7 +59,7 @@ export function createAdapterContexts(sources: AdapterContextSources): {
     excludeContribution: (...of) => deactivate(found, ...of),
     addDiagnostic: ({ file }, error) => found.diagnostics.push({ ...toDiagnostic(error, file), severity: 'warning' }),
     quarantine: (...of) => quarantine(registry(), found.contributions, ...of),
-    listEffects: (one) => listRights(registry(), found.contributions, one),
+    listEffects: (one) => listOwnEffects(registry(), one),
     dataFolder: (contribution: Contribution) => resolveDataFolder(contribution, home, workspace),
     resolveOptions: (contribution: Contribution) => resolveOptions(settings, contribution),
     onEnd: (run: () => void | Promise<void>) => (ended ? void run() : void endings.add(run)),
@@ -97,12 +97,23 @@ function quarantine({ infos }: Registry, all: readonly Contribution[], failed: C
   }
 }
 
+/** Returns whether the code of a contribution is not part of the program: its module, or the adapter of its key. */
+export const hasForeignCode = (contribution: Contribution, { adapters }: Pick<Registry, 'adapters'>): boolean =>
+  contribution.layer !== 'builtin' &&
+  (findModulePath(contribution.manifest) !== undefined || findAdapter(contribution, adapters)?.layer !== 'builtin')
+
+/** Lists the effects of an action and of the slot that it serves; none for a policy or a compactor. */
+const listOwnEffects = ({ slots, adapters }: Registry, one: Contribution): Effect[] =>
+  one.slot === undefined
+    ? []
+    : [...new Set([...listEffects(one, adapters), ...(slots.get(one.slot)?.info.effects ?? [])])]
+
 /**
- * Lists the effects of a plugin: one process has those of all its actions together. A loose manifest is a plugin of its
- * own, unless `ofFolder` joins its folder.
+ * Lists the effects of all actions of a plugin together. A loose manifest is a plugin of its own, unless `ofFolder`
+ * joins its folder.
  */
 export function listRights(
-  { slots, adapters }: Registry,
+  registry: Registry,
   all: readonly Contribution[],
   { id, plugin, layer, root }: Contribution,
   ofFolder = false,
@@ -116,9 +127,7 @@ export function listRights(
           ? one.plugin === plugin && one.root === root
           : one.id === id),
   )
-  return [
-    ...new Set(own.flatMap((one) => [...listEffects(one, adapters), ...(slots.get(one.slot!)?.info.effects ?? [])])),
-  ]
+  return [...new Set(own.flatMap((one) => listOwnEffects(registry, one)))]
 }
 
 function deactivate(found: Found, contribution: Contribution, state: ContributionInfo['state'], error: Error): void {

@@ -7,7 +7,7 @@ import {
   toSkillItem,
   needsConsent,
   createTreeReader,
-  addSentences,
+  joinItems,
   type Trust,
   type TrustItem,
 } from '../trust/index.js'
@@ -34,7 +34,7 @@ export async function listConsentItems({
     if (!needsConsent(contribution)) continue
     try {
       const item = toTrustItem(contribution, options.workspace, tree)
-      found.set(item.id, addSentences(item, found.get(item.id)?.uncovered))
+      found.set(item.id, joinItems(item, found.get(item.id)))
     } catch {
       // The contribution stays untrusted, which `doctor` reports.
     }
@@ -65,14 +65,12 @@ export async function listConsentItems({
     if (skill.state === 'inactive' || (skill.state !== 'untrusted' && !rival && manifestPaths.length === 0)) continue
     try {
       const item = toSkillItem(skill.folder, options.workspace, manifestPaths)
+      const parts = skillContributions
+        .filter(({ root }) => root === skill.folder)
+        .map((one) => toTrustItem(one, options.workspace, tree))
       found.set(
         item.id,
-        addSentences(
-          item,
-          skillContributions
-            .filter(({ root }) => root === skill.folder)
-            .flatMap((one) => toTrustItem(one, options.workspace, tree).uncovered ?? []),
-        ),
+        parts.reduceRight((whole, part) => joinItems(whole, part), item),
       )
     } catch {
       // The skill cannot be hashed, and is never trusted.

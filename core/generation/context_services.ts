@@ -12,6 +12,8 @@ export interface ContextServices {
   readonly log: (level: string, message: string) => void
   readonly changed: (uri: string) => void
   readonly findDataFolder: (contribution: Contribution) => string
+  /** Returns whether the code of a contribution is not part of the program. */
+  readonly hasForeignCode: (contribution: Contribution) => boolean
   /** Lists the effects of a contribution and of its folder or plugin. */
   readonly listRights: (contribution: Contribution) => readonly Effect[]
 }

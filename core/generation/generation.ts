@@ -1,4 +1,5 @@
 import {
+  omitUndefined,
   toDiagnostic,
   problem,
   createDiagnostic,
@@ -44,15 +45,20 @@ import {
   needsConsent,
   openLockVerifier,
   openTrust,
+  toMissingGuard,
   type LockVerifier,
   type Trust,
 } from '../trust/index.js'
 import { createHiddenFilter, type OpenWorkspace } from '../workspace/index.js'
-import { createAdapterContexts, listRights, type DeferredWork } from './adapter_context.js'
+import { createAdapterContexts, hasForeignCode, listRights, type DeferredWork } from './adapter_context.js'
 import { listConsentItems } from './consent.js'
 import type { ContextServices } from './context_services.js'
+import { requireDialects } from './dialects.js'
 import { collectHooks, findUnknownEvents, type HookGroups } from './lifecycle_hooks.js'
 import { createLoader, type Loader } from './loader.js'
+import { findLostGuards, findWithheld } from './lost_guards.js'
+import { recordOwnPrograms } from './own_programs.js'
+import { refuseInvalidSlots } from './refused_slots.js'
 import type { Adapter, AdapterContext, Host, KernelOptions, OnFault } from '../contract/index.js'
 
 /** One immutable set of settings, slots and modules; a call belongs to exactly one. */
@@ -158,6 +164,7 @@ export async function buildGeneration(
     sources.stopping.removeEventListener('abort', giveUp)
   }
   for (const [key, adapter] of registry.adapters) adapters.set(key, adapter)
+  await refuseInvalidSlots(registry, loader, { workspace: locations.workspace, path: prepared.env['PATH'] })
   const skills = createSkillFinder({ ...locations, plugins: listPlugins(found), loaded, trust, lockVerifier })
   const { workspace, changed } = sources
   const isHidden = createHiddenFilter(settings, workspace)
@@ -184,11 +191,9 @@ export async function buildGeneration(
       log,
       changed,
       findDataFolder,
-      settings: {
-        ...settings,
-        hooks: hooks as Settings['hooks'],
-      },
+      settings: { ...settings, hooks: hooks as Settings['hooks'] },
       host: createHost(prepared, registry, skills),
+      hasForeignCode: (one) => hasForeignCode(one, registry),
       listRights: (one) => listRights(registry, found.contributions, one, true),
     },
     end: adapterContexts.end,
@@ -204,11 +209,7 @@ async function prepare(sources: GenerationSources, loadedSkills: readonly Skill[
   const locations = { workspace: workspace.root, home, user: workspace.user }
   const trust = openTrust({ home, workspace: workspace.root, env })
   const { config, mode, default_mode } = options
-  const chosen = {
-    ...(config !== undefined && { config }),
-    ...(mode !== undefined && { mode }),
-    ...(default_mode !== undefined && { default_mode }),
-  }
+  const chosen = omitUndefined({ config, mode, default_mode })
   if (env['VTCODE_TRUST']) trust.accept(await listConsentItems({ ...locations, ...chosen, env, trust }))
   const load = (modes: VerbModes) =>
     loadSettings({
@@ -242,6 +243,7 @@ async function prepare(sources: GenerationSources, loadedSkills: readonly Skill[
   const loaded =
     surface && surface.layer !== 'builtin' && mode === undefined ? await loadVerbSettings(surface, load) : before
   requirePolicies(found)
+  recordOwnPrograms({ locations, env, config, loaded, found })
   const settings = applyPolicyLimits(
     loaded.settings,
     found.contributions.filter(({ id }) => !withheld.has(id)),
@@ -266,28 +268,6 @@ async function prepare(sources: GenerationSources, loadedSkills: readonly Skill[
     findDataFolder,
     log,
   }
-}
-
-/**
- * Returns the contributions that may not run, by id: their files differ from the lock, or the user has not agreed to
- * them.
- */
-function findWithheld({ contributions }: Found, trust: Trust, lockVerifier: LockVerifier): Map<string, Withheld> {
-  const withheld = new Map<string, Withheld>()
-  const trusted = trust.listTrusted(contributions.filter(needsConsent))
-  for (const contribution of contributions) {
-    const { id } = contribution
-    const unlocked = lockVerifier.findObjection(contribution)
-    if (unlocked)
-      withheld.set(id, {
-        state: 'unlocked',
-        error: unlocked,
-        agreed: lockVerifier.findEntry(contribution.root) !== undefined,
-      })
-    else if (needsConsent(contribution) && !trusted.has(contribution))
-      withheld.set(id, { state: 'untrusted', error: problem('VT_PLUGIN_UNTRUSTED', { id }) })
-  }
-  return withheld
 }
 
 /**
@@ -363,6 +343,7 @@ function bindContributions(prepared: Preparation, hooks: HookGroups): Registry {
     effective,
   } = prepared
   const { dialects } = sources.options
+  requireDialects(found.contributions, dialects)
   const remarks = [
     ...loaded.diagnostics,
     ...(trust.fault ? [toDiagnostic(trust.fault, home)] : []),
@@ -371,7 +352,11 @@ function bindContributions(prepared: Preparation, hooks: HookGroups): Registry {
   const registry = bind({ ...found, diagnostics: [...remarks, ...found.diagnostics], withheld }, effective, dialects)
   for (const { name, error, judges } of lockVerifier.missing()) {
     registry.diagnostics.push(toDiagnostic(error, home))
-    if (judges) registry.missing.push({ id: name, reason: `${error.message} ${error.problem.hint}`, agreed: true })
+    if (judges) registry.missing.push(toMissingGuard(name, error))
+  }
+  for (const { id, error, covers } of findLostGuards({ found, loaded, trust, workspace: sources.workspace.root })) {
+    registry.diagnostics.push({ ...toDiagnostic(error, home), severity: 'warning' })
+    registry.missing.push(toMissingGuard(id, error, covers))
   }
   registry.diagnostics.push(...checkPolicyNames(settings, registry, sources.options.only), ...findUnknownEvents(hooks))
   return (prepared.registry = registry)

@@ -9,7 +9,7 @@ import {
 import { findNearest } from '../text/index.js'
 import type { Withheld } from '../registry/index.js'
 import { readContract } from '../schema/index.js'
-import type { LockVerifier } from '../trust/index.js'
+import { isGuardEvent, type LockVerifier } from '../trust/index.js'
 
 /** Groups of hooks by lifecycle event; `layer` and `by` of a group name its layer and its plugin. */
 export type HookGroups = Readonly<Record<string, readonly JsonObject[]>>
@@ -20,7 +20,7 @@ export interface HookConsent {
   /** Rejects for a plugin whose files differ from those that the user agreed to. */
   verify(contribution: Contribution): Promise<unknown>
   findDataFolder(contribution: Contribution): string
-  lockVerifier: Pick<LockVerifier, 'guards' | 'findEntry'>
+  lockVerifier: Pick<LockVerifier, 'guards'>
 }
 
 /**
@@ -45,8 +45,8 @@ export async function collectHooks(
           (error: VtError) => error,
         )
     if (changed && !known) withheld.set(one.id, { state: 'unlocked', error: changed })
-    // Hooks without consent guard no calls.
-    if (known && (known.state !== 'unlocked' || !lockVerifier.findEntry(one.root))) continue
+    // Hooks without any consent guard no calls.
+    if (known && (!known.agreed || known.covers?.length === 0)) continue
     const whose = { layer: one.layer, by: { ...one, data: findDataFolder(one) } }
     for (const [event, groups] of Object.entries(one.manifest.hooks!)) {
       if (!changed)
@@ -55,7 +55,7 @@ export async function collectHooks(
           groups.map((group) => ({ ...group, ...whose })),
         )
       // If the hooks themselves changed, the calls that they guarded are unknown.
-      else if (!known && isGuard(event))
+      else if (!known && isGuardEvent(event))
         add(
           event,
           groups.map((group) => ({
@@ -78,9 +78,6 @@ export async function collectHooks(
   }
   return block
 }
-
-const isGuard = (event: string): boolean =>
-  ['pretooluse', 'beforetool'].includes(event.replaceAll('_', '').toLowerCase())
 
 const formatError = ({ message, problem: { hint } }: VtError): string => `${message} ${hint}`
 

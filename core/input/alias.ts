@@ -6,21 +6,30 @@ import { reshape } from './reshape.js'
 /**
  * Translates a call of an alias into the slot and input of its target. Cases are chosen by the value of a property
  * (`$present`, `$absent` if it has no case of its own) and merged over the common part. The choosing property is
- * dropped unless passed. Pure.
+ * dropped unless passed. A default may have the property's name in the alias or in the target. `defaults` are the
+ * names, in the target, of values that the caller did not give. Pure.
  */
 export function translateInput(
   alias: JsonObject,
   given: JsonObject,
   whole: boolean,
-): { to: string; input: JsonObject; part: AliasPart } {
-  const { part, choosing } = chooseCase(alias as AliasPart, given)
-  const renamed = part.rename ?? {}
-  const input: JsonObject = { ...part.default }
+): { to: string; input: JsonObject; part: AliasPart; defaults: string[] } {
+  const common = alias as AliasPart
+  const { part, choosing } = chooseCase(common, { ...common.default, ...given })
+  const findTarget = (name: string): string | undefined =>
+    part.rename?.[name] ?? (part.pass?.includes(name) || (whole && !choosing.has(name)) ? name : undefined)
+  const passed: JsonObject = {}
   for (const [name, value] of Object.entries(given)) {
-    const target = renamed[name] ?? (part.pass?.includes(name) || (whole && !choosing.has(name)) ? name : undefined)
-    if (target !== undefined) input[target] = value
+    const target = findTarget(name)
+    if (target !== undefined) passed[target] = value
   }
-  return { to: part.to ?? '', input: { ...input, ...part.set }, part }
+  const sure = { ...passed, ...part.set }
+  const absent: JsonObject = {}
+  for (const [name, value] of Object.entries(part.default ?? {})) {
+    const target = findTarget(name) ?? (choosing.has(name) ? undefined : name)
+    if (target !== undefined && !Object.hasOwn(sure, target)) absent[target] = value
+  }
+  return { to: part.to ?? '', input: { ...absent, ...sure }, part, defaults: Object.keys(absent) }
 }
 
 function chooseCase(part: AliasPart, given: JsonObject): { part: AliasPart; choosing: Set<string> } {

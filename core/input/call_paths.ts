@@ -1,3 +1,4 @@
+import { parseGitHeader, parseGitPath } from '../text/index.js'
 import type { Effect, JsonObject, CallPath } from '../shapes/index.js'
 import type { InputShape } from '../registry/index.js'
 import type { OpenWorkspace } from '../workspace/index.js'
@@ -27,25 +28,25 @@ export function listCallPaths(
 export function listPatchedPaths(input: Readonly<JsonObject>): { path: string; is_new: boolean }[] {
   const text = [input['input'], input['patch']].filter((value) => typeof value === 'string').join('\n')
   if (text === '') return []
-  const sections = text.split(/[\r\n\u2028\u2029]/).flatMap((line) => {
+  const lines = text.split(/\r\n|[\r\n\u2028\u2029]/)
+  return lines.flatMap((line, index) => {
     const [, verb, path] = /^\*{3}\s*((?:Add|Update|Delete)\s+File|Move\s+to):\s*(\S.*)$/i.exec(line.trim()) ?? []
-    return path === undefined ? [] : [{ path, is_new: /^(add|move)/i.test(verb!) }]
+    if (path !== undefined) return [{ path, is_new: /^(add|move)/i.test(verb!) }]
+    const is_new =
+      /^(?:rename|copy) to /.test(line) ||
+      /^--- "?\/dev\/null/.test(lines[index - 1] ?? '') ||
+      (lines[index + 1] ?? '').startsWith('new file ')
+    return listDiffPaths(line)
+      .filter((name) => name !== '/dev/null')
+      .flatMap((name) => [name.replace(/^[abciow12]\//, ''), name].map((path) => ({ path, is_new })))
   })
-  const made = new Set(
-    [...text.matchAll(/^--- "?\/dev\/null[^\n]*\n\+\+\+ "?([^\t\n"]+)/gm)].map(([, path]) => path!.trim()),
-  )
-  const diffs = [...text.matchAll(/^(---|\+\+\+|rename from|rename to|copy to) "?([^\t\n"]+)/gm)].map(
-    ([, verb, path]) => ({ path: path!.trim(), is_new: made.has(path!.trim()) || verb!.endsWith(' to') }),
-  )
-  return [
-    ...sections,
-    ...diffs
-      .filter(({ path }) => path !== '/dev/null')
-      .flatMap(({ path, is_new }) => [
-        { path, is_new },
-        { path: path.replace(/^[ab]\//, ''), is_new },
-      ]),
-  ]
+}
+
+/** Lists the paths in a header line of a unified diff, with the prefixes of git. */
+function listDiffPaths(line: string): readonly string[] {
+  if (line.startsWith('diff --git ')) return parseGitHeader(line) ?? []
+  const [, name] = /^(?:---|\+\+\+|(?:rename|copy) (?:from|to)) (.+)$/.exec(line) ?? []
+  return name === undefined ? [] : [parseGitPath(name)]
 }
 
 // Links are followed to a target that does not exist yet, too.

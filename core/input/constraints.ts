@@ -79,6 +79,8 @@ export interface Constrained {
 export interface AskedCall {
   given: JsonObject
   declared?: JsonObject | undefined
+  /** Properties of `given` that the alias filled in, not the caller. */
+  defaults?: readonly string[] | undefined
   passes(input: JsonObject): boolean
 }
 
@@ -91,22 +93,28 @@ export function applyConstraint(
   constraint: Constraint,
   slot: SlotInfo,
   input: JsonObject,
-  { given, declared = given, passes }: AskedCall,
+  { given, declared = given, defaults = [], passes }: AskedCall,
 ): Constrained {
   const result: Constrained = { input: { ...input }, notices: [], silent: [] }
-  capNumbers(constraint, slot, given, result)
+  const isGiven = (name: string) => given[name] !== undefined && !defaults.includes(name)
+  capNumbers(constraint, slot, isGiven, result)
   const { default_response_format: format, allowed_modes: modes } = constraint
   if (format && Object.hasOwn(slot.input['properties'] as JsonObject, 'response_format')) {
     result.input['response_format'] ??= format
   }
   if (constraint.sandbox_or_ask) result.input['sandbox_permissions'] ??= 'sandbox_or_ask'
-  if (modes) requireAllowedMode(modes, slot, { input: result.input, given, declared, passes })
+  if (modes) requireAllowedMode(modes, slot, { input: result.input, given, declared, isGiven, passes })
   if (typeof input['url'] === 'string') requireAllowedAddress(constraint, slot, given, input['url'])
   return result
 }
 
 /** Sets each limited number to the limit if it is missing or larger. */
-function capNumbers(constraint: Constraint, slot: SlotInfo, given: JsonObject, result: Constrained): void {
+function capNumbers(
+  constraint: Constraint,
+  slot: SlotInfo,
+  isGiven: (name: string) => boolean,
+  result: Constrained,
+): void {
   const properties = slot.input['properties'] as Record<string, JsonObject>
   const knows = (name: string) => Object.hasOwn(properties, name)
   for (const [key, names] of Object.entries(LIMITED_FIELDS) as [keyof typeof LIMITED_FIELDS, readonly string[]][]) {
@@ -123,7 +131,7 @@ function capNumbers(constraint: Constraint, slot: SlotInfo, given: JsonObject, r
         code: 'VT_POLICY_CAPPED',
         message: renderTexts('VT_POLICY_CAPPED', { field: name, maximum, slot: slot.slot })!.message,
       }
-      ;(given[name] === undefined ? result.silent : result.notices).push(notice)
+      ;(isGiven(name) ? result.notices : result.silent).push(notice)
     }
   }
 }
@@ -134,24 +142,28 @@ const ttyModes = new Map<unknown, readonly string[]>([
   [false, ['terminal', 'streaming']],
 ])
 
-type ModeCall = Required<AskedCall> & { input: JsonObject; declared: JsonObject }
+interface ModeCall extends Pick<AskedCall, 'given' | 'passes'> {
+  input: JsonObject
+  declared: JsonObject
+  isGiven(name: string): boolean
+}
 
 /** Rejects a given mode that is not allowed, and replaces a default by the first allowed mode. */
 function requireAllowedMode(allowed: readonly string[], info: SlotInfo, call: ModeCall): void {
-  const { input, given, declared } = call
+  const { input, given, declared, isGiven } = call
   const properties = info.input['properties'] as JsonObject
   const refuse = (mode: unknown) => createModeRefusal(mode, allowed, info, call)
   if (declared !== given && typeof declared['mode'] === 'string' && !allowed.includes(declared['mode']))
     throw refuse(declared['mode'])
   if (Object.hasOwn(properties, 'mode')) {
     if (allowed.includes(toText(input['mode']))) return
-    if (given['mode'] !== undefined || allowed.length === 0) throw refuse(input['mode'])
+    if (isGiven('mode') || allowed.length === 0) throw refuse(input['mode'])
     input['mode'] = allowed[0]
   } else if (Object.hasOwn(properties, 'tty')) {
     const fits = (tty: boolean) => isTtyAllowed(allowed, tty)
     const tty = input['tty'] === true
     if (fits(tty)) return
-    if (given['tty'] !== undefined || !fits(!tty)) throw refuse(ttyModes.get(tty)![0])
+    if (isGiven('tty') || !fits(!tty)) throw refuse(ttyModes.get(tty)![0])
     input['tty'] = !tty
   }
 }

@@ -1,7 +1,7 @@
 export { translateAnswer, replaceFieldNames, findAnswerPart } from './alias.js'
 export { findConstraint, applyPolicyLimits } from './constraints.js'
 export { findEffects } from './infer.js'
-export { confine } from './normalize.js'
+export { confineInput } from './normalize.js'
 export { listPatchedPaths, listCallPaths } from './call_paths.js'
 export { prepareCall, readRequest, resolveRequest, type CallArguments, type CallRequest } from './prepared_call.js'
 export {

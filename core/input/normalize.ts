@@ -1,7 +1,7 @@
 import { isObject, problem, renderTexts, type JsonObject, type Notice, type Schema } from '../shapes/index.js'
 import { toText } from '../text/index.js'
 import { foldKey, listTypes, type InputShape } from '../registry/index.js'
-import type { Workspace } from '../workspace/index.js'
+import type { EntryStat, Workspace } from '../workspace/index.js'
 
 // Each function-calling wire adds one wrapper; deeper nesting is data.
 const MAX_WRAPPERS = 4
@@ -199,6 +199,46 @@ export function confine(input: JsonObject, shape: InputShape, workspace: Workspa
     result = { ...result, [name]: Array.isArray(value) ? value.map(one) : one(value) }
   }
   return result
+}
+
+/** Confines the input of a call, as `confine` does. Throws VT_INPUT_INVALID too, for a file with a slash at its end. */
+export async function confineInput(input: JsonObject, shape: InputShape, workspace: Workspace): Promise<JsonObject> {
+  const confined = confine(input, shape, workspace)
+  await refuseFileWithSlash(input, shape, workspace)
+  return confined
+}
+
+/** Refuses a path with a slash at its end that is a file, or that the call would make a file. */
+async function refuseFileWithSlash(input: JsonObject, shape: InputShape, workspace: Workspace): Promise<void> {
+  for (const [name, format] of shape.paths) {
+    const texts = format === 'workspace-path' ? [input[name] ?? []].flat() : []
+    for (const text of texts) {
+      if (typeof text !== 'string' || !/[^/.]\/+$/.test(text)) continue
+      const kind = await findVisibleKind(text, workspace)
+      const isNew = kind === 'nothing' && shape.properties[name]?.['x-new'] === true
+      if (!isNew && kind !== 'file') continue
+      const what = isNew ? 'it names a directory that does not exist' : 'it is a file'
+      throw problem(
+        'VT_INPUT_INVALID',
+        { problem: `'${name}' ${JSON.stringify(text.slice(0, 80))} ends with a slash, but ${what}.` },
+        { hint: 'Leave out the slash at the end to name a file.' },
+      )
+    }
+  }
+}
+
+/**
+ * Returns the kind of an entry; `undefined` for a hidden one, whose existence is not reported before the policies judge
+ * the call, and for a path that the tool refuses itself.
+ */
+async function findVisibleKind(text: string, workspace: Workspace): Promise<EntryStat['kind'] | 'nothing' | undefined> {
+  try {
+    const path = workspace.normalize(text)
+    if (![path, workspace.resolve(path)].every((one) => workspace.isVisible(one))) return undefined
+    return (await workspace.stat(path))?.kind ?? 'nothing'
+  } catch {
+    return undefined
+  }
 }
 
 /** Checks a glob and returns it unchanged: its literal part may not lead out, and its braces and `**` are limited. */

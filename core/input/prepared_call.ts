@@ -1,5 +1,13 @@
-import { deepFreeze, type Effect, type JsonObject, type PreparedCall, type SlotInfo } from '../shapes/index.js'
+import {
+  deepFreeze,
+  type Effect,
+  type JsonObject,
+  type PreparedCall,
+  type Settings,
+  type SlotInfo,
+} from '../shapes/index.js'
 import type { Reader, Registry } from '../registry/index.js'
+import { replaceDefaultMode } from './default_mode.js'
 import { findEffects } from './infer.js'
 import { requireAudience, resolve, normalizeInput, type CallTarget } from './resolve.js'
 
@@ -69,11 +77,18 @@ export async function prepareCall(registry: Registry, request: CallRequest): Pro
   }
 }
 
-/** Returns the target of a call, which a call prepared for the same generation holds. Throws as `resolve` does. */
-export async function resolveRequest(registry: Registry, request: CallRequest, reader: Reader): Promise<CallTarget> {
+/**
+ * Returns the target of a call, which a call prepared for the same generation holds, in a mode that the settings allow.
+ * Throws as `resolve` does.
+ */
+export async function resolveRequest(
+  { registry, settings }: { registry: Registry; settings: Settings },
+  request: CallRequest,
+  reader: Reader,
+): Promise<CallTarget> {
   const { tool, sent, prepared } = request
   const known = prepared && readPreparation(prepared)
-  if (known?.registry !== registry) return resolve(registry, tool, sent, reader)
+  if (known?.registry !== registry) return replaceDefaultMode(await resolve(registry, tool, sent, reader), settings)
   for (const slots of known.target.restricted ?? []) requireAudience(slots, reader)
-  return known.target
+  return replaceDefaultMode(known.target, settings)
 }

@@ -26,8 +26,8 @@ export interface CallTarget {
   raw: JsonObject
   /** Notices for the caller, on success and failure. */
   notices?: Notice[]
-  /** The alias of the call, in whose terms the answer is given. */
-  alias?: { slot: Slot; part: AliasPart; given: JsonObject }
+  /** The alias of the call, in whose terms the answer is given. `defaults`: properties that the alias filled in. */
+  alias?: { slot: Slot; part: AliasPart; given: JsonObject; defaults: readonly string[] }
   /** The slots on the way that have audiences; the caller has to belong to one of each. */
   restricted?: readonly (readonly Slot[])[]
 }
@@ -79,13 +79,18 @@ async function followAlias({ slots }: Registry, { slot, raw }: Inferred, reader?
   const { alias, input } = slot.primary.manifest
   const own = input !== undefined
   const given = own ? (await normalizeInput(slot, raw)).given : raw
-  const { to, input: translated, part } = translateInput(alias!, given, !own)
+  const { to, input: translated, part, defaults } = translateInput(alias!, given, !own)
   const next = slots.get(to)
   if (!next || next.primary.manifest.alias) {
     const reason = 'an alias must lead to a slot, not to another alias'
     throw problem('VT_SLOT_UNBOUND', { slot: slot.info.slot, ids: to, reason })
   }
-  return { slot: next, raw: translated, alias: { slot, part, given }, restricted: requireCallable(next, reader) }
+  return {
+    slot: next,
+    raw: translated,
+    alias: { slot, part, given, defaults },
+    restricted: requireCallable(next, reader),
+  }
 }
 
 /** Adds slots whose audience the caller has to belong to. */
@@ -195,8 +200,8 @@ export interface NormalizeOptions {
   /** Returns the example for an error about wrong input. */
   example?: () => string
   constraint?: Constraint | undefined
-  /** The input of the alias of the call. */
-  aliasInput?: JsonObject | undefined
+  /** The alias of the call. */
+  alias?: CallTarget['alias']
   /** Returns whether texts may name a slot. */
   isReachable?: (slot: Slot) => boolean
 }
@@ -208,14 +213,19 @@ export interface NormalizeOptions {
 export async function normalizeInput(
   slot: Slot,
   raw: JsonObject,
-  { example = () => slot.example, constraint, aliasInput, isReachable }: NormalizeOptions = {},
+  { example = () => slot.example, constraint, alias, isReachable }: NormalizeOptions = {},
 ): Promise<NormalizedInput> {
   const { given: renamed, unknown } = renameProperties(raw, slot.shape)
   if (unknown.length) throw createUnknownFieldError(slot, unknown[0]!, example(), isReachable)
   const given = coerce(renamed, slot.shape)
   const capped = applyLimits(given, slot.shape)
   const check = checks.get(slot) ?? (await compileCheck(slot))
-  const asked = { given, declared: aliasInput, passes: (one: JsonObject) => check(one).length === 0 }
+  const asked = {
+    given,
+    declared: alias?.given,
+    defaults: alias?.defaults,
+    passes: (one: JsonObject) => check(one).length === 0,
+  }
   const { input, notices, silent } = constraint
     ? applyConstraint(constraint, slot.info, capped.input, asked)
     : { input: capped.input, notices: [], silent: [] }
@@ -252,8 +262,12 @@ function createUnknownFieldError(
   const owner = [...slot.tool.actions.values()].find(
     (other) => other !== slot && isReachable(other) && other.shape.names.has(foldKey(field)),
   )
-  if (owner) return problem('VT_INPUT_NOT_ALLOWED', { field, owner: owner.info.slot, slot: slot.info.slot, ...advice })
-  const names = Object.keys(slot.shape.properties)
+  if (owner) {
+    const way = `Or call {slot:${owner.info.slot}}. ${advice.way}`
+    return problem('VT_INPUT_NOT_ALLOWED', { field, owner: owner.info.slot, slot: slot.info.slot, ...advice, way })
+  }
+  const { properties } = slot.shape
+  const names = Object.keys(properties).filter((name) => properties[name]!['x-listed'] !== false)
   const first = field.split('_')[0]!
   const like =
     findNearest(field, names) ?? (first.length > 3 ? names.find((one) => one.split('_')[0] === first) : undefined)

@@ -99,12 +99,14 @@ function createInspection(running: KernelState, home: string): KernelInspection 
       return listDiagnostics(running)
     },
     watchedFiles: () => current().watched,
+    findSession: (id) => running.sessions.find(id),
     onReload: (run) => subscribe(running.listeners, run),
     onChange: (run) => subscribe(running.watchers, run),
-    openSibling: (root, how) =>
+    openSibling: (root, { config, ...how } = {}) =>
       createKernel({
         ...options,
         ...how,
+        ...(config && { config: [...[options.config ?? []].flat(), config] }),
         workspace: root,
       }),
   }
@@ -140,7 +142,8 @@ const listContributions = ({ slots, policies, compactors, surfaces, adapters, pr
 async function loadAll({ registry, loader }: Generation, plugin: string | undefined): Promise<void> {
   // A contribution of data alone has nothing to load.
   const loadable = listContributions(registry).filter(
-    ({ manifest }) => !(manifest.alias || manifest.provider) || findModulePath(manifest) !== undefined,
+    ({ manifest }) =>
+      !(manifest.alias || manifest.provider || manifest.forwards) || findModulePath(manifest) !== undefined,
   )
   const asked = loadable.filter((one) => plugin === undefined || one.plugin === plugin || one.id === plugin)
   await Promise.allSettled(asked.map(loader.load))

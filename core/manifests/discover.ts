@@ -34,14 +34,14 @@ import type { PackageReader } from './types.js'
 
 export interface Discovery {
   contributions: Contribution[]
-  /** Unused manifests: `invalid` or `inactive`. */
+  /** Unused: `invalid` or `inactive`. */
   invalid: ContributionInfo[]
   diagnostics: Diagnostic[]
-  /** Packages of other programs, which may hold skills and nothing else. */
+  /** Packages of other programs, which may hold only skills. */
   packages: PluginRoot[]
   /** Every folder of a plugin that was found, usable or not. */
   plugins: PluginFolder[]
-  /** Every file and folder that was searched for, present or not. */
+  /** Every file and folder searched for, present or not. */
   searchedPaths: string[]
 }
 export interface PluginRoot extends Omit<PluginFolder, 'format'> {
@@ -135,7 +135,7 @@ export async function readSources(
   return found
 }
 
-/** Lists the plugins that take part, each with its folder. */
+/** Lists the used plugins with their folders. */
 export function listPlugins({ contributions, packages }: Pick<Discovery, 'contributions' | 'packages'>): PluginRoot[] {
   const plugins = contributions
     .filter(({ plugin, layer, skill }) => plugin !== layer && !skill)
@@ -179,7 +179,8 @@ async function* readPackageManifests(
   } = readPackage({ ...place, ...(root !== path && { file: basename(path) }) })
   found.diagnostics.push(...diagnostics)
   const folder = found.plugins.at(-1)
-  if (folder?.root === path) found.plugins[found.plugins.length - 1] = { ...folder, format }
+  const fault = !usable && { problem: diagnostics[0]?.message ?? '' }
+  if (folder?.root === path) found.plugins[found.plugins.length - 1] = { ...folder, format, ...fault }
   if (usable && root === path) found.packages.push({ name: plugin, root, layer, ...(skills && { skills }) })
   for (const { file, manifest, read } of manifests.slice(0, MAX_MANIFESTS))
     yield [file, { ...toReading(manifest), ...(read !== undefined && { read }) }]
@@ -213,7 +214,7 @@ async function* readNativeManifests(
   }
 }
 
-/** Reads the manifests of a source. Those of the program were checked by the build. */
+/** Reads the manifests of a source. The build checked those of the program. */
 async function* readSourceManifests(
   source: ManifestSource,
   { diagnostics }: Discovery,
@@ -378,8 +379,8 @@ function removeExcluded(found: Discovery, removals: Removal[]): void {
       const { patterns, ids } = kept.get(file) ?? { patterns: new Set(), ids: new Set() }
       kept.set(file, { patterns: patterns.add(pattern), ids: ids.add(id) })
     }
-    if (removal)
-      found.invalid.push(toInfo(contribution, 'inactive', `excluded by '${removal.pattern}' in the settings`))
+    const reason = `excluded by '${removal?.pattern}' in the settings`
+    if (removal) found.invalid.push({ ...toInfo(contribution, 'inactive', reason), removed_by: removal.layer })
     return !removal
   })
   for (const [file, { patterns, ids }] of kept) {

@@ -1,5 +1,5 @@
 export { findConfiguredContributions } from './configured.js'
-export { removeUnfit, discoverManifests, listPlugins, readSources } from './discover.js'
+export { removeUnfit, discoverManifests, listPlugins, readSources, type Discovery } from './discover.js'
 export { inspect, type Inspection } from './inspect.js'
 export { findMarkers } from './locations.js'
 export { compileCatalogue, readManifest } from './read.js'

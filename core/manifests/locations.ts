@@ -268,24 +268,17 @@ export const findMarkers = (root: string): string[] =>
     lstatSync(join(root, name), { throwIfNoEntry: false }),
   )
 
-/** Files that make a folder a package of another program; those of the second list only among plugins. */
+/** Files that make a folder a package of another program; the files of the second list count only among plugins. */
 const PACKAGE_MARKERS = [
   'plugin.json',
   '.claude-plugin/plugin.json',
   '.codex-plugin/plugin.json',
   'gemini-extension.json',
   '.claude-plugin/marketplace.json',
-]
-const PLUGIN_PACKAGE_MARKERS = [
-  ...PACKAGE_MARKERS,
   'manifest.json',
   'package.json',
-  '.mcp.json',
-  'hooks/hooks.json',
-  'commands',
-  'skills',
-  'SKILL.md',
 ]
+const PLUGIN_PACKAGE_MARKERS = [...PACKAGE_MARKERS, '.mcp.json', 'hooks/hooks.json', 'commands', 'skills', 'SKILL.md']
 
 /** Common files of projects: only their content makes a folder a package. */
 const CONTENT_PATTERNS: Record<string, RegExp> = {

@@ -36,19 +36,19 @@ export async function findMissingRequirements(
 }
 
 /**
- * Finds contributions whose required plugins are missing, with the names of those. A plugin is present if its own
- * requirements are met first, so plugins that require each other in a circle are missing.
+ * Finds contributions whose required plugins are missing, with the names of these plugins. A plugin is present if its
+ * own requirements are met first, so plugins that require each other in a circle are missing.
  */
 export function findOrphans(contributions: readonly Contribution[]): Map<Contribution, string[]> {
   const needs = new Map(
     contributions.map((one) => [one, (one.manifest['requires'] as Requirements | undefined)?.plugins ?? []]),
   )
-  const there = new Set<string>()
-  for (let before = -1; before < there.size;) {
-    before = there.size
-    for (const [{ plugin }, names] of needs) if (names.every((name) => there.has(name))) there.add(plugin)
+  const present = new Set<string>()
+  for (let before = -1; before < present.size;) {
+    before = present.size
+    for (const [{ plugin }, names] of needs) if (names.every((name) => present.has(name))) present.add(plugin)
   }
-  const lacking = [...needs].map(([one, names]) => [one, names.filter((name) => !there.has(name))] as const)
+  const lacking = [...needs].map(([one, names]) => [one, names.filter((name) => !present.has(name))] as const)
   return new Map(lacking.filter(([, names]) => names.length > 0))
 }
 

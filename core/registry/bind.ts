@@ -19,7 +19,8 @@ import {
 import { findNearest, toText } from '../text/index.js'
 import { findModulePath, sha256 } from '../system/index.js'
 import { listAdapterKeys } from '../schema/index.js'
-import { listAliasTargets } from './alias_targets.js'
+import { findAliasFault } from './alias_targets.js'
+import { toMissingGuard, type GuardExtent } from '../trust/index.js'
 import { findAdapter, addSlot, createRegistry, removeMarks, type Claim, type Registry, type Slot } from './registry.js'
 
 const CHAIN_ORDER: Layer[] = ['call', 'admin', 'user', 'workspace', 'builtin']
@@ -40,6 +41,8 @@ export interface Withheld {
   error: VtError
   /** The user agreed to an earlier state of its files. */
   agreed?: boolean
+  /** The calls that it covered then; absent if unknown. */
+  covers?: readonly GuardExtent[]
 }
 
 const getStage = ({ stage }: Contribution): Stage => stage ?? 'primary'
@@ -58,9 +61,8 @@ interface Binding {
   readonly lookalikes: Map<string, string>
 }
 
-/** Binds slots, policies and compactors; all contributions are in `infos`. Throws VT_CONFIG_INVALID. */
+/** Binds slots, policies and compactors; all contributions are in `infos`. */
 export function bind(found: BindInput, settings: Settings, dialects?: readonly string[]): Registry {
-  requireDialects(found.contributions, dialects)
   const registry = createRegistry(dialects)
   const states: Binding['states'] = new Map()
   registry.diagnostics.push(...found.diagnostics)
@@ -111,7 +113,7 @@ function deactivate(
   addDiagnostic(binding, code, values, [...others, contribution], state === 'invalid' ? 'error' : 'warning')
 }
 
-/** Records a contribution that may not run, with the reason. A policy that may not run is recorded as missing. */
+/** Records a contribution that may not run, with the reason; a policy also as missing. */
 function withholdContribution(
   registry: Registry,
   states: Binding['states'],
@@ -123,12 +125,13 @@ function withholdContribution(
   states.set(contribution, [why.state, why.error.message])
   registry.diagnostics.push({ ...toDiagnostic(why.error, contribution.file), severity: 'warning' })
   if (contribution.kind === 'policy')
-    registry.missing.push({ id: contribution.id, reason: formatWithheldReason(why), agreed: why.agreed === true })
+    registry.missing.push(
+      why.agreed
+        ? toMissingGuard(contribution.id, why.error, why.covers)
+        : { id: contribution.id, reason: why.error.message },
+    )
   return true
 }
-
-const formatWithheldReason = ({ agreed, error: { message, problem } }: Withheld): string =>
-  agreed ? `${message} ${problem.hint}` : message
 
 /** Binds surfaces, adapters and providers. The first of a name counts; those of a workspace come last. */
 function bindNamed(binding: Binding): void {
@@ -144,14 +147,7 @@ function bindNamed(binding: Binding): void {
       const name = toText(readName(contribution))
       const winner = map.get(name)
       if (winner)
-        deactivate(
-          binding,
-          contribution,
-          'shadowed',
-          'VT_SLOT_COLLISION',
-          { slot: name, winner: winner.id, loser: contribution.id },
-          [winner],
-        )
+        deactivate(binding, contribution, 'shadowed', ...describeCollision(name, winner, contribution), [winner])
       else map.set(name, contribution)
     }
   }
@@ -175,7 +171,7 @@ function bindSlots(binding: Binding): void {
     claims.set(contribution.slot, [...(claims.get(contribution.slot) ?? []), contribution])
   }
   // Aliases come last: their contract is that of the slots they lead to.
-  const isAlias = ([, [first]]: [string, Contribution[]]) => Number(first!.manifest.alias !== undefined)
+  const isAlias = ([, all]: [string, Contribution[]]) => Number(all.some(({ manifest }) => manifest.alias))
   for (const [id, claimants] of [...claims].sort((a, b) => isAlias(a) - isAlias(b))) {
     const claim = buildChain(binding, id, claimants)
     if (claim) admitSlot(binding, id, claim)
@@ -207,18 +203,24 @@ function reportNameCollisions(binding: Binding, id: string, primary: Contributio
   const findRouted = (name: string) => slots.get(routes.get(name) ?? '')
   const former = findRouted(id)
   if (former && former.primary !== primary)
-    addDiagnostic(binding, 'VT_SLOT_COLLISION', { slot: id, winner: primary.id, loser: former.primary.id }, [
-      primary,
-      former.primary,
-    ])
+    addDiagnostic(binding, ...describeCollision(id, primary, former.primary), [primary, former.primary])
   for (const name of primary.manifest.aliases ?? []) {
     const winner = (first(name) ?? findRouted(name))?.primary
     if (winner && winner !== primary)
-      addDiagnostic(binding, 'VT_SLOT_COLLISION', { slot: name, winner: winner.id, loser: primary.id }, [
-        winner,
-        primary,
-      ])
+      addDiagnostic(binding, ...describeCollision(name, winner, primary), [winner, primary])
   }
+}
+
+/** Describes two claims of one name. A slot is `bindable`: `use` in the settings can choose the loser. */
+function describeCollision(
+  slot: string,
+  winner: Contribution,
+  loser: Contribution,
+  bindable = false,
+): [code: Code, values: Values] {
+  const use = `Set \`use: { "${slot}": "${loser.id}" }\` in the settings to choose the other, or rename one of them.`
+  const fix = bindable && winner.layer !== 'builtin' ? use : 'Rename one of them.'
+  return ['VT_SLOT_COLLISION', { slot, winner: winner.id, loser: loser.id, fix }]
 }
 
 /** Returns whether a manifest can serve a slot, and deactivates those that cannot. */
@@ -249,13 +251,16 @@ function canServe(binding: Binding, contribution: Contribution): boolean {
 /** Returns the chain of a slot, or nothing where the slot does not exist. */
 function buildChain(binding: Binding, id: string, claimants: Contribution[]): Claim | undefined {
   const { registry, claims } = binding
-  const [primary, ...losers] = claimants
+  const chosen = [binding.settings.use[id]].flat()
+  const primaries = claimants
     .filter((c) => getStage(c) === 'primary')
     .sort((a, b) => NAME_PRECEDENCE.indexOf(a.layer) - NAME_PRECEDENCE.indexOf(b.layer))
+  // `use` chooses between plugins; it replaces no contract of the program.
+  const primary = primaries.find((c) => c.layer === 'builtin' || chosen.includes(c.id)) ?? primaries[0]
+  const losers = primaries.filter((c) => c !== primary)
   for (const loser of losers) {
-    deactivate(binding, loser, 'shadowed', 'VT_SLOT_COLLISION', { slot: id, winner: primary!.id, loser: loser.id }, [
-      primary!,
-    ])
+    if (chosen.includes(primary!.id)) binding.states.set(loser, ['standby', `use binds ${id}`])
+    else deactivate(binding, loser, 'shadowed', ...describeCollision(id, primary!, loser, true), [primary!])
     const name = qualifyName(loser, id)
     // The second one is also called by a name with its plugin. A skill, which a model can load, gets no such name.
     if (!loser.skill && !loser.manifest.alias && !registry.slots.has(name) && !claims.has(name))
@@ -269,7 +274,7 @@ function buildChain(binding: Binding, id: string, claimants: Contribution[]): Cl
     for (const claimant of claimants) {
       deactivate(binding, claimant, 'inactive', 'VT_SLOT_UNKNOWN', {
         id: claimant.id,
-        stage: claimant.stage,
+        role: `a handler (stage ${claimant.stage})`,
         slot: id,
         nearest: like ? `; nearest: ${like}` : '',
       })
@@ -297,8 +302,7 @@ function buildDefaultChain(binding: Binding, id: string, primary: Contribution, 
   const [first, ...later] = own.filter((c) => c.stage === 'override')
   if (first && later.length === 0)
     addDiagnostic(binding, 'VT_SLOT_OVERRIDDEN', { slot: id, id: first.id }, [first], 'info')
-  for (const other of later)
-    addDiagnostic(binding, 'VT_SLOT_COLLISION', { slot: id, winner: first!.id, loser: other.id }, [first!, other])
+  for (const other of later) addDiagnostic(binding, ...describeCollision(id, first!, other, true), [first!, other])
   return { primary, chain: own }
 }
 
@@ -336,22 +340,15 @@ function buildBoundChain(
 }
 
 function admitSlot(binding: Binding, id: string, claim: Claim): void {
-  const { registry, lookalikes } = binding
+  const { registry, lookalikes, claims } = binding
   const { primary } = claim
   const names = [id, id.split('/')[0]!]
   const twin = names
     .map((name) => lookalikes.get(toLookalikeKey(name)))
     .find((known) => known !== undefined && !names.includes(known))
   if (twin !== undefined) return deactivate(binding, primary, 'invalid', 'VT_SLOT_TWIN', { slot: id, twin })
-  const dead =
-    primary.manifest.alias && listAliasTargets(primary.manifest.alias).find((target) => !registry.slots.has(target))
-  if (dead)
-    return deactivate(binding, primary, 'inactive', 'VT_SLOT_UNKNOWN', {
-      id: primary.id,
-      stage: 'alias',
-      slot: dead,
-      nearest: '',
-    })
+  const fault = primary.manifest.alias && findAliasFault(primary, registry.slots, claims)
+  if (fault) return deactivate(binding, primary, ...fault)
   addSlot(registry, id, claim)
   for (const name of names) lookalikes.set(toLookalikeKey(name), name)
 }
@@ -385,7 +382,7 @@ function toInfo(
     ...(slot !== undefined && { slot, stage: stage ?? 'primary' }),
     ...omitUndefined({ verb: manifest.verb, key: manifest.key }),
     ...(manifest.description !== undefined && { description: removeMarks(manifest.description)! }),
-    ...omitUndefined({ errors: manifest.errors, reason }),
+    ...omitUndefined({ errors: manifest.errors, language_server: manifest.language_server, reason }),
   }
 }
 
@@ -399,18 +396,3 @@ function qualifyName({ id, plugin }: Contribution, slot: string): string {
 
 const toLookalikeKey = (id: string): string => id.normalize('NFKC').toLowerCase().replace(/[-_]/g, '')
 const formatType = (schema: Schema): string => JSON.stringify([schema['type'] ?? null].flat().sort())
-
-/** Rejects an unknown dialect. Throws VT_CONFIG_INVALID. */
-function requireDialects(contributions: readonly Contribution[], chosen: readonly string[] = []): void {
-  const known = new Set(['unified', 'each', ...contributions.flatMap(({ manifest }) => manifest.dialect ?? [])])
-  const unknown = chosen.find((name) => !known.has(name))
-  if (unknown === undefined) return
-  const like = findNearest(unknown, known)
-  const nearest = like ? ` (did you mean ${like}?)` : ''
-  const text = `Unknown dialect '${unknown}'${nearest}; known: ${[...known].sort().join(', ')}.`
-  throw problem(
-    'VT_CONFIG_INVALID',
-    { problem: text },
-    { hint: 'Choose one or several of these, separated by commas.' },
-  )
-}

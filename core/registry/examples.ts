@@ -33,14 +33,16 @@ export function findExampleWithField(
   const found = (slot.primary.manifest.examples ?? []).find(
     (one) => isObject(one) && one['invalid'] !== true && isObject(one['input']) && Object.hasOwn(one['input'], field),
   ) as { input: JsonObject } | undefined
-  if (!found) return usual
-  const { tool, example } = slot.info
+  const { tool, example, input } = slot.info
+  const schema = (input['properties'] as Record<string, Schema> | undefined)?.[field]
+  if (!found && !schema) return usual
+  const shown = found?.input ?? { ...(isObject(example) && example), [field]: createSample(schema!) }
   if (typeof example !== 'string')
-    return formatExample({ ...slot.info, example: found.input }, !usual.startsWith(`Example: ${tool} `))
-  const written = Object.entries(found.input).map(
-    ([name, value]) => `${name}=${JSON.stringify(value).replaceAll('"', "'")}`,
-  )
-  return `Example: ${tool}(${written.join(', ')})`
+    return formatExample({ ...slot.info, example: shown }, !usual.startsWith(`Example: ${tool} `))
+  const written = Object.entries(shown)
+    .map(([name, value]) => `${name}=${JSON.stringify(value).replaceAll('"', "'")}`)
+    .join(', ')
+  return found || !/[^(]\)$/.test(usual) ? `Example: ${tool}(${written})` : `${usual.slice(0, -1)}, ${written})`
 }
 
 const hasField = (text: string, field: string): boolean => text.split(/[^\w]+/).includes(field)

@@ -13,7 +13,6 @@ export {
   type Slot,
   type Tool,
 } from './registry.js'
-export { buildResourceInput } from './resource_input.js'
 export { foldKey, listPropertiesWithFormat, listTypes, type InputShape } from './shape.js'
 export { isEffect, type ruleFamilies } from './families.js'
 export {

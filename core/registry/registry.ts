@@ -10,10 +10,11 @@ import {
 } from '../shapes/index.js'
 import { findModulePath } from '../system/index.js'
 import { toText, compileWildcard } from '../text/index.js'
+import { buildResourceInput } from '../schema/index.js'
+import type { MissingGuard } from '../trust/index.js'
 import { listAliasTargets } from './alias_targets.js'
 import { formatExample } from './examples.js'
 import { listFamilies } from './families.js'
-import { buildResourceInput } from './resource_input.js'
 import { foldKey, createInputShape, type InputShape } from './shape.js'
 import { findSpellings } from './spellings.js'
 
@@ -27,7 +28,7 @@ export interface Slot {
   /** `Example: tool {json}`, for error texts. */
   readonly example: string
   /** Reason why calls are rejected although the slot exists. */
-  readonly refusal?: Error
+  refusal?: Error
   /** The slot belongs to a chosen dialect. */
   readonly chosen: boolean
 }
@@ -57,8 +58,7 @@ export interface Registry {
   readonly surfaces: Map<string, Contribution>
   readonly adapters: Map<string, Contribution>
   readonly providers: Map<string, Contribution>
-  /** Policies without consent; `agreed`: an earlier state had consent. */
-  readonly missing: { id: string; reason: string; agreed?: boolean }[]
+  readonly missing: MissingGuard[]
   readonly infos: ContributionInfo[]
   readonly diagnostics: Diagnostic[]
 }
@@ -162,6 +162,7 @@ function createSlotInfo(registry: Registry, id: string, { primary, chain }: Clai
     },
     ...readTraits(manifest, chain),
     ...omitUndefined({ audience: manifest.audience, modes: manifest.modes }),
+    ...omitUndefined({ group: primary.group }),
     get families() {
       return families()
     },
@@ -284,11 +285,14 @@ function listAgreedNames(tool: Tool): Map<string, string> {
 }
 
 /**
- * Returns whether models may see a slot. A tool without consent shows only its refusal, because its texts must not
- * reach a model. A tool of another dialect can be called and is not shown, so that a model sees one name per tool.
+ * Returns whether models may see a slot. A tool without consent or with an invalid manifest shows only its refusal,
+ * because its texts must not reach a model. A tool of another dialect can be called and is not shown, so that a model
+ * sees one name per tool.
  */
 export const isAdvertised = ({ refusal, primary, chosen }: Slot): boolean =>
-  primary.kind === 'action' && refusal?.name !== 'VT_PLUGIN_UNTRUSTED' && chosen
+  primary.kind === 'action' && !UNLISTED.includes(refusal?.name ?? '') && chosen
+const UNLISTED = ['VT_PLUGIN_UNTRUSTED', 'VT_MANIFEST_INVALID']
+
 /** Returns whether every client lists a slot. A slot with an audience is listed by its surface only. */
 export const isListed = (slot: Slot): boolean => isAdvertised(slot) && slot.info.audience === undefined
 

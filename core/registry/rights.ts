@@ -3,7 +3,7 @@ import { compileWildcard } from '../text/index.js'
 import { listAliasTargets } from './alias_targets.js'
 import { isEffect, isFamily, isOpenedWithFamily } from './families.js'
 import { isAdvertised, type Registry, type Slot } from './registry.js'
-import { parseExcept, isOfServer, findUnknownName } from './rule_names.js'
+import { parseExcept, isOfOtherServer, findUnknownName } from './rule_names.js'
 import { isSpelling, isOwnName } from './spellings.js'
 
 /**
@@ -11,10 +11,11 @@ import { isSpelling, isOwnName } from './spellings.js'
  * alias covers calls by that name only.
  */
 export function isRuleMatch(name: string, slot: SlotInfo, opens: boolean, alias?: string): boolean {
+  if (opens && isOfOtherServer(name, slot)) return false
   const whole = compileWildcard(name)
   // The name of a server's tool is shortened where it is too long; rules use the full name.
-  const known = isOfServer(slot.slot) ? slot.names : [slot.slot]
-  if (whole(slot.tool) || alias === name || known.some((one) => whole(one) || one.startsWith(`${name}__`))) return true
+  const known = slot.group === undefined ? [slot.slot] : slot.names
+  if (whole(slot.tool) || alias === name || slot.group === name || known.some(whole)) return true
   if (opens) return isOwnName(name, slot)
   return name.includes('*') ? slot.names.some(whole) || slot.aliases.some(whole) : isSpelling(name, slot)
 }

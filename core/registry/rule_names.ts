@@ -12,7 +12,12 @@ import { isOwnName, normalizeName, type NamedSlots } from './spellings.js'
 
 /** Prefix of every tool of a server: `mcp__`, the name of the server, `__`. */
 const server = /^mcp__[\w-]+?__/
-export const isOfServer = (slot: string): boolean => server.test(slot)
+
+/** Returns whether a glob is about the tools of a named server, and the slot belongs to another one or to none. */
+export function isOfOtherServer(name: string, { group }: Pick<SlotInfo, 'group'>): boolean {
+  const start = name.indexOf('*')
+  return start >= 0 && server.test(name.slice(0, start)) && !(group !== undefined && name.startsWith(`${group}__`))
+}
 
 /**
  * Returns whether an allow rule may use this name. A glob may cover the actions of one tool or the tools of one server,
@@ -48,9 +53,9 @@ export function checkPolicyNames(
     const { name, allows } = mention
     if (isEffect(name) || isFamily(name)) return []
     if (allows && !canAllow(name)) return [createNoMatchDiagnostic(mention, byName())]
-    const slots = findMeantSlots(name, byName())
+    const slots = findMeantSlots(mention, byName())
     if (slots.length > 0) return reportOneSpelling(mention, slots)
-    return isPendingServerName(name, registry) ? [] : [createUnknownDiagnostic(mention, [...byName().keys()])]
+    return isPendingServerName(name, registry) ? [] : [createUnknownDiagnostic(mention, byName())]
   })
   return [...new Map(diagnostics.map((one) => [one.message, one])).values()]
 }
@@ -61,14 +66,16 @@ export function findUnknownName(
   registry: NamedRegistry,
 ): { name: string; nearest: string } | undefined {
   const byName = indexNames(registry)
-  const leadsNowhere = ({ name }: Mention): boolean =>
-    !isEffect(name) &&
-    !isFamily(name) &&
-    findMeantSlots(name, byName).length === 0 &&
-    !isPendingServerName(name, registry)
+  const leadsNowhere = (mention: Mention): boolean =>
+    !isEffect(mention.name) &&
+    !isFamily(mention.name) &&
+    findMeantSlots(mention, byName).length === 0 &&
+    !isPendingServerName(mention.name, registry)
   const found = listScopeMentions(names).find(leadsNowhere)
-  return found && { name: found.name, nearest: suggestName(found.name, [...byName.keys()]) }
+  return found && { name: found.name, nearest: suggestName(found.name, byName) }
 }
+
+type NamesOfSlots = ReadonlyMap<string, SlotInfo[]>
 
 /** Maps every name to the slots that have it. */
 function indexNames({ slots }: NamedRegistry): Map<string, SlotInfo[]> {
@@ -94,11 +101,14 @@ export const parseExcept = (name: string): string[] | undefined =>
     .split(',')
     .map((one) => one.trim())
 
-function findMeantSlots(name: string, byName: ReadonlyMap<string, SlotInfo[]>): SlotInfo[] {
+function findMeantSlots({ name, opens }: Mention, byName: NamesOfSlots): SlotInfo[] {
   const exact = [name, normalizeName(name)].flatMap((one) => byName.get(one) ?? [])
-  const matches = name.includes('*') ? compileWildcard(name) : (one: string) => one.startsWith(`${name}__`)
-  const several = exact.length > 0 ? [] : [...byName].flatMap(([one, infos]) => (matches(one) ? infos : []))
-  return [...new Set([...exact, ...several])]
+  if (exact.length > 0) return [...new Set(exact)]
+  const matches = compileWildcard(name)
+  const several = [...byName].flatMap(([one, infos]) =>
+    infos.filter((info) => info.group === name || (matches(one) && !(opens && isOfOtherServer(name, info)))),
+  )
+  return [...new Set(several)]
 }
 
 /** Returns whether a server that has not listed its tools may still serve the name. */
@@ -134,22 +144,25 @@ function listRuleMentions(entries: readonly Entry[], opens: boolean, allows = op
   })
 }
 
-const createUnknownDiagnostic = ({ name }: Mention, known: readonly string[]): Diagnostic =>
+const createUnknownDiagnostic = ({ name }: Mention, known: NamesOfSlots): Diagnostic =>
   createDiagnostic('VT_POLICY_UNKNOWN_TOOL', { name, nearest: suggestName(name, known) }, [], 'warning')
 
-const createNoMatchDiagnostic = ({ name }: Mention, known: ReadonlyMap<string, unknown>): Diagnostic =>
-  createDiagnostic('VT_POLICY_NO_MATCH', { name, nearest: suggestName(name, [...known.keys()]) }, [], 'warning')
+const createNoMatchDiagnostic = ({ name }: Mention, known: NamesOfSlots): Diagnostic =>
+  createDiagnostic('VT_POLICY_NO_MATCH', { name, nearest: suggestName(name, known) }, [], 'warning')
 
 /** Suggests the nearest name that covers something; for a glob, the nearest one that may allow. */
-function suggestName(name: string, known: readonly string[]): string {
-  const servers = [...new Set(known.flatMap((one) => server.exec(one)?.[0] ?? []))]
+function suggestName(name: string, byName: NamesOfSlots): string {
+  const known = [...byName.keys()]
+  const servers = [
+    ...new Set([...byName.values()].flat().flatMap(({ group }) => (group === undefined ? [] : [`${group}__`]))),
+  ]
   const globs = [
     ...new Set([
       ...servers.map((one) => `${one}*`),
       ...known.flatMap((one) => (one.includes('/') ? [`${one.split('/')[0]}/*`] : [])),
     ]),
   ]
-  const own = server.exec(name)?.[0]
+  const own = servers.find((one) => name.startsWith(one)) ?? server.exec(name)?.[0]
   const names = /^[A-Z]/.test(name) ? [...ruleFamilies, ...known] : [...known, ...effectWords]
   const elsewhere =
     own === undefined || servers.includes(own)
@@ -169,9 +182,7 @@ function suggestName(name: string, known: readonly string[]): string {
  */
 function reportOneSpelling({ name, opens, property }: Mention, infos: readonly SlotInfo[]): Diagnostic[] {
   // A glob covers more than one name.
-  const aliased = name.includes('*')
-    ? []
-    : infos.filter((info) => !isOwnName(name, info) && !info.names.some((one) => one.startsWith(`${name}__`)))
+  const aliased = name.includes('*') ? [] : infos.filter((info) => !isOwnName(name, info) && info.group !== name)
   if (aliased.length === 0) return []
   const slots = aliased.map(({ slot }) => slot).join(', ')
   const strange =

@@ -9,6 +9,8 @@ export {
   isReservedKey,
   keysByKind,
   readContract,
+  isThreadEvent,
   handlerKeys,
 } from './contracts.js'
 export type { ContractFault } from './explain.js'
+export { buildResourceInput } from './resource_input.js'

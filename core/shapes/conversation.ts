@@ -49,11 +49,15 @@ export interface ConversationServices {
   readonly report: ConversationReport
 }
 
-/** Makes the services for one call of `slot`: `signal` aborts with the call, `ask` puts questions to its user. */
+/**
+ * Makes the services for one call of `slot`: `signal` aborts with the call, `ask` puts questions to its user. Code that
+ * is `foreign` gets only the actions of its own tool.
+ */
 export type OpenConversation = (call: {
   slot: string
   signal: AbortSignal
   ask: Asker | undefined
+  foreign: boolean
 }) => ConversationServices
 
 /** Names of the services and of their actions. */

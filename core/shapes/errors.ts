@@ -21,10 +21,7 @@ export const codes = {
   ],
   VT_INPUT_MISSING: ['Missing {fields}.', '{example}'],
   VT_INPUT_UNKNOWN: ["Unknown property '{field}'{nearest}; valid: {valid}.", '{way}{example}'],
-  VT_INPUT_NOT_ALLOWED: [
-    "'{field}' belongs to {owner}, not to {slot}.",
-    'Leave it out, or call {owner}. {way}{example}',
-  ],
+  VT_INPUT_NOT_ALLOWED: ["'{field}' belongs to {owner}, not to {slot}.", 'Leave it out. {way}{example}'],
   VT_INPUT_INVALID: ['{problem}', '{example}'],
   VT_INPUT_CONFLICT: ['{fields} exclude each other.', 'Give only one of them. {example}'],
   VT_INPUT_TOO_LARGE: ['The input is {size}; at most {limit} is accepted.', 'Split it into several calls.'],
@@ -69,6 +66,7 @@ export const codes = {
     "'hooks' names {event}, an event that never occurs here{nearest}.",
     'Correct the name; its hooks do not run.',
   ],
+  VT_HOOK_MISSING: ['The hook `{hook}` names a file that is missing: {path}.', 'Correct the path in `hooks`.'],
   VT_CALL_REISSUED: [
     'A lifecycle hook changed the input; {slot} ran with {input}.',
     'Read the answer as the result of this input.',
@@ -107,7 +105,7 @@ export const codes = {
   ],
   VT_PATH_OUTSIDE: ["'{path}' leads outside the workspace.", 'Use a path inside the workspace.'],
   VT_PATH_NOT_FOUND: ["'{path}' does not exist{similar}.", 'List the existing files with {slot:unified_search/list}.'],
-  VT_PATH_EXISTS: ["'{path}' exists already.", 'Choose another name, or allow overwriting.'],
+  VT_PATH_EXISTS: ["'{path}' exists already.", 'Choose another name.'],
   VT_PATH_IS_DIRECTORY: ["'{path}' is a directory; a file is needed.", 'List it with {slot:unified_search/list}.'],
   VT_PATH_NOT_DIRECTORY: [
     "'{path}' is not a directory.",
@@ -137,7 +135,10 @@ export const codes = {
     'vtcode does not run on {system} itself.',
     'Install it in WSL (`wsl --install`) and start it there; see docs/platforms.md.',
   ],
-  VT_FILE_STALE: ["'{path}' changed since it was read.", 'Read it again and repeat the change on the new text.'],
+  VT_FILE_STALE: [
+    "'{path}' changed since it was read.",
+    'Read the changed lines. Then repeat the call for the current text.',
+  ],
   VT_FILE_IO: ["'{path}': {reason}.", 'The operating system reports an error; check the disk and try again.', true],
 
   VT_MANIFEST_INVALID: ['{problem}', 'Fix the file; `vtcode plugins list` shows its state. Other plugins still work.'],
@@ -166,17 +167,14 @@ export const codes = {
     'Control or invisible characters were removed from the texts of {id}.',
     'Before you trust the file, check it with an editor that shows such characters.',
   ],
-  VT_SLOT_COLLISION: [
-    '{winner} and {loser} both serve {slot}; {winner} comes first.',
-    'Bind the slot with `use` in the settings, or rename one of them.',
-  ],
+  VT_SLOT_COLLISION: ['{winner} and {loser} both serve {slot}; {winner} comes first.', '{fix}'],
   VT_SLOT_OVERRIDDEN: [
     '{id} serves {slot}.',
     'Set `use: { "{slot}": builtin }` in the settings to restore the built-in handler.',
   ],
   VT_SLOT_UNKNOWN: [
-    '{id} is a handler (stage {stage}) of {slot}, which no plugin declares{nearest}.',
-    'Correct `action`, or leave out `stage` to declare a new slot with description and effects.',
+    '{id} is {role} of {slot}, which no plugin declares{nearest}.',
+    'Correct the name of the slot, or leave out `stage` to declare a new slot with description and effects.',
   ],
   VT_SLOT_UNBOUND: [
     '{slot} is bound to {ids}, which cannot run: {reason}.',

@@ -30,6 +30,7 @@ export type {
   ContributionInfo,
   Inference,
   Kind,
+  LanguageServerData,
   Layer,
   Manifest,
   PluginFolder,

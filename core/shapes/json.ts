@@ -102,7 +102,7 @@ export function estimateJsonSize(value: unknown): number {
   return sum
 }
 
-/** Estimates how much longer the JSON of a value is than that of an earlier form; the member `except` is left out. */
+/** Estimates by how much the JSON of a value exceeds the JSON of an earlier form; the member `except` is left out. */
 export function estimateJsonGrowth(before: object, after: object, except: string): number {
   const measureChanged = (one: object, other: object): number =>
     Object.entries(one).reduce(

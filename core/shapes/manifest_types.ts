@@ -7,6 +7,7 @@ export type Kind =
   | 'surface'
   | 'adapter'
   | 'provider'
+  | 'language_server'
   | 'resource'
   | 'prompt'
   | 'hooks'
@@ -33,7 +34,7 @@ export interface Manifest {
   effects?: Effect[]
   /** A failure of the action has changed nothing; its error says so. */
   atomic?: boolean
-  /** Inputs, checked and with defaults, that do nothing: a call with one has no effects. */
+  /** Inputs, checked and with defaults, that do nothing: a call with such an input has no effects. */
   effectless?: Schema
   /** The output lists the files that the action changed. */
   reports_changes?: boolean
@@ -93,6 +94,8 @@ export interface Manifest {
   provider?: JsonObject & { name: string }
   /** Provider in code: the component that it provides; default: models. */
   component?: string
+  /** Language server: its program and its files. */
+  language_server?: LanguageServerData
   /** Resource: its URI, or a template whose `{name}`s are the handler's input. */
   uri?: string
   template?: string
@@ -118,6 +121,32 @@ export interface Manifest {
   meta?: JsonObject
   [key: string]: unknown
 }
+/** The program of a language server, and the files that it serves. */
+export interface LanguageServerData {
+  /** A bare name, which is looked up, or a path from the folder of the manifest. */
+  command: string
+  args?: string[]
+  env?: Record<string, string>
+  /** The npm package that contains the program; that of the project comes first. */
+  package?: { name: string; minimum_major?: number; maximum_major?: number }
+  /** Ending of file names to the identifier of their language. */
+  languages: Record<string, string>
+  /** Files that mark the root of a project; the nearest folder with one of them above a file is its root. */
+  root_markers?: string[]
+  /** The file of a project whose `references` name other projects, such as `tsconfig.json`. */
+  project_file?: string
+  /** Files that restart the server when they change. */
+  restart_files?: string[]
+  initialization_options?: JsonObject
+  /** The answers to requests for configuration, by section. */
+  settings?: JsonObject
+  /** The point at which answers are complete: at once, at the end of its progress, or at a line of its log. */
+  ready?: 'at_once' | 'progress' | 'log'
+  /** The beginning of that line. */
+  ready_log?: string
+  /** Of several servers for a file, the lowest comes first. */
+  order?: number
+}
 export interface PromptArgument {
   name: string
   description?: string
@@ -132,7 +161,7 @@ export interface Inference {
   /** Inputs that select the action when no action's `when` matches. */
   otherwise?: Schema
   /**
-   * Retired names: a call with one runs this action with the fields that the action knows, and gets the notice
+   * Retired names: a call with such a name runs this action with the fields that the action knows, and gets the notice
    * VT_ACTION_DEPRECATED.
    */
   former?: { word: string; when?: Schema }[]
@@ -163,6 +192,8 @@ export interface Contribution {
   readonly stage?: Stage
   /** The contribution that provides this one, such as the server of a tool: consent to it covers this one. */
   readonly provider?: Contribution
+  /** The name in rules for all tools of the provider, such as `mcp__docs`. */
+  readonly group?: string
   /** The settings, which have their own consent, define the contribution; there is no manifest file. */
   readonly fromSettings?: true
   /** The hash of the bytes read from the manifest file: consent to its files covers these bytes. */
@@ -191,7 +222,10 @@ export interface ContributionInfo {
   description?: string
   /** Codes that the manifest declares. */
   errors?: Manifest['errors']
+  language_server?: LanguageServerData
   reason?: string
+  /** The layer whose settings exclude it by a pattern. */
+  removed_by?: Layer
 }
 
 /** A folder of a plugin, in our format or in that of another program. */
@@ -201,4 +235,6 @@ export interface PluginFolder {
   readonly layer: Layer
   /** `vtcode`, or the name of the other program. */
   readonly format: string
+  /** The reason when nothing of a package is used. */
+  readonly problem?: string
 }

@@ -454,6 +454,28 @@ export type Settings = {
     writable: string[]
     readable: string[]
   }
+  diagnostics: {
+    /**
+     * The diagnostics of language servers that a change adds are shown with its result: all, only errors, or off.
+     * Default: `all`.
+     */
+    after_changes: 'all' | 'errors' | 'off'
+    /** Longest wait for the diagnostics of a change. Default: `1500`. */
+    wait_ms: number
+  }
+  language_servers: {
+    /** Language servers may be started. Default: `true`. */
+    enabled: boolean
+    /**
+     * required: servers run in the sandbox or not at all. off: also without it, with all rights of the user. Default:
+     * `required`.
+     */
+    sandbox: 'required' | 'off'
+    /** A server without requests ends after this time. Default: `10`. */
+    idle_minutes: number
+    /** A server that uses more memory is ended. Default: `4096`. */
+    max_memory_mb: number
+  }
   output: {
     /** Default: `concise`. */
     response_format: 'concise' | 'detailed'

@@ -181,6 +181,8 @@ export interface SlotInfo {
   readonly names: readonly string[]
   /** Aliases of the slot: rules and limits that name one of them apply to this slot. */
   readonly aliases: readonly string[]
+  /** The name in rules for all tools of one server: `mcp__docs`. */
+  readonly group?: string
   /** The output lists the changed files. */
   readonly reports_changes?: true
   /** All handlers keep the previous state. */

@@ -22,12 +22,12 @@ export function addSkillCatalogue(
   const { catalogue } = skills()
   if (catalogue.length === 0) return undefined
   const { 'x-values': _, ...plain } = schema
-  const named: JsonObject =
+  const nameSchema: JsonObject =
     catalogue.length <= MAX_ENUM_NAMES ? { ...plain, enum: catalogue.map(({ name }) => name) } : plain
   return {
     ...tool,
     description: `${tool.description}\n${formatCatalogue(catalogue, settings.skills.catalog_max_chars, renderText)}`,
-    input: { ...tool.input, properties: { ...properties, [name]: named } },
+    input: { ...tool.input, properties: { ...properties, [name]: nameSchema } },
   }
 }
 

@@ -87,10 +87,10 @@ function selectExistingRoots(
   const real = new Map<string, Root>()
   const mine = new Set(own.flatMap((path) => resolveRealPath(path) ?? []))
   // Plugins of one file often share a folder.
-  const asked = new Map<string, string | undefined>()
+  const realPaths = new Map<string, string | undefined>()
   for (const root of roots) {
-    if (!asked.has(root.path)) asked.set(root.path, resolveRealPath(root.path))
-    const path = asked.get(root.path)
+    if (!realPaths.has(root.path)) realPaths.set(root.path, resolveRealPath(root.path))
+    const path = realPaths.get(root.path)
     if (path === undefined || real.has(path) || (root.layer === 'workspace' && mine.has(path))) continue
     if (root.layer === 'workspace' && !isInside(workspace, path)) {
       diagnostics.push(

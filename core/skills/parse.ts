@@ -185,12 +185,12 @@ const parseArgumentHint = (value: unknown): string | undefined =>
 const readString = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 const cleanText = (value: string, most: number): string => {
   const text = removeInvisible(value).trim()
-  // The number of characters never exceeds that of UTF-16 units.
+  // The number of characters never exceeds the number of UTF-16 units.
   const chars = text.length > most ? Array.from(text) : []
   return chars.length > most ? `${chars.slice(0, most - 1).join('')}…` : text
 }
 
-/** Returns the declared name if it equals that of the folder, else the name of the folder. Throws FrontmatterError. */
+/** Returns the declared name if it equals the name of the folder, else the latter. Throws FrontmatterError. */
 function resolveName(declared: unknown, folder: string, line: () => number, report: Report): string {
   // Most names pass this check without the slow Unicode tables.
   if (declared === folder && folder.length <= 64 && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(folder) && !reserved.test(folder))

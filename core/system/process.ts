@@ -1,18 +1,11 @@
 import type { ChildProcess, StdioOptions } from 'node:child_process'
 import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import type { Socket } from 'node:net'
-import { delimiter, isAbsolute, join } from 'node:path'
-import { isInside } from './path_text.js'
-import { toRealPath } from './seal.js'
+import { join } from 'node:path'
+import { isProcessRunning } from './seal.js'
 import type { Launch } from '../shapes/index.js'
+import { cleanSearchPath } from './foreign_roots.js'
 import { WATCHER_SCRIPT } from './watcher_script.js'
-
-/** Lists the folders of PATH, without relative ones and without folders of the workspace under any name. */
-export function listSearchFolders(path: string | undefined, workspace: string): string[] {
-  return (path ?? '')
-    .split(delimiter)
-    .filter((folder) => isAbsolute(folder) && ![folder, toRealPath(folder)].some((one) => isInside(workspace, one)))
-}
 
 /** Returns the absolute path of a program by its bare name. */
 export function findProgram(name: string, folders: readonly string[]): string | undefined {
@@ -32,12 +25,13 @@ export function isProgram(file: string): boolean {
 const INHERITED_PATTERN =
   /^(PATH|HOME|USER|LOGNAME|LANG|LC_.*|TZ|TMPDIR|SystemRoot|ComSpec|PATHEXT|TEMP|USERPROFILE|APPDATA)$/
 
-/** Returns the variables of our environment that a child may see. */
+/** Returns the variables of our environment that a child may see; PATH without folders that belong to others. */
 export function createChildEnvironment(env: Record<string, string | undefined> = process.env): Record<string, string> {
   const known = Object.entries(env).filter(
     (entry): entry is [string, string] => INHERITED_PATTERN.test(entry[0]) && entry[1] !== undefined,
   )
-  return { ...Object.fromEntries(known), TERM: 'dumb', NO_COLOR: '1', VTCODE: '1' }
+  const path = env['PATH'] === undefined ? {} : { PATH: cleanSearchPath(env['PATH']) }
+  return { ...Object.fromEntries(known), ...path, TERM: 'dumb', NO_COLOR: '1', VTCODE: '1' }
 }
 
 /**
@@ -137,15 +131,6 @@ function startWatcher(): void {
 /** Writes to the watcher immediately: this process may be killed next. */
 function writeToWatcher(text: string): void {
   if (watcher?.stdin?.writable && text !== '') watcher.stdin.write(text)
-}
-
-/** Returns whether a process runs, or a process of a group for a negative number. */
-export function isProcessRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
 }
 
 /**

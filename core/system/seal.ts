@@ -42,6 +42,15 @@ export const resolveUserFolder = ({
   env?: Readonly<Record<string, string | undefined>> | undefined
 }): string => home ?? env['HOME'] ?? homedir()
 
+/** Returns whether a process runs, or a process of a group for a negative number. */
+export function isProcessRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
 /** Returns the real path after all links; names that do not exist are appended to the existing part. */
 export function toRealPath(path: string): string {
   try {
@@ -127,17 +136,18 @@ function readOrCreateKey(home: string): Buffer {
   }
 }
 
-/** A draft of a key exists for milliseconds; an older one belongs to a killed process. */
+/** A draft of a key exists for milliseconds; an older one was left by a process that is not visible here. */
 const DRAFT_MS = 3_600_000
 
 /** Removes drafts of processes that were killed while they created the key. */
 function sweepDrafts(home: string): void {
   try {
     for (const name of readdirSync(home)) {
-      if (!/^approvals\.key\.\d+\.[0-9a-f]{8}(?:\.\d+)?$/.test(name)) continue
+      const [, pid] = /^approvals\.key\.(\d+)\.[0-9a-f]{8}(?:\.\d+)?$/.exec(name) ?? []
+      if (pid === undefined) continue
       const stats = lstatSync(join(home, name), { throwIfNoEntry: false })
-      if (stats && !stats.isDirectory() && Date.now() - stats.mtimeMs > DRAFT_MS)
-        rmSync(join(home, name), { force: true })
+      const isLeft = !isProcessRunning(Number(pid)) || (stats && Date.now() - stats.mtimeMs > DRAFT_MS)
+      if (isLeft && stats && !stats.isDirectory()) rmSync(join(home, name), { force: true })
     }
   } catch {
     // A folder that cannot be listed keeps its drafts; nothing reads them.

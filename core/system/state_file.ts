@@ -33,8 +33,8 @@ const createDraftPath = (file: string, several: boolean): string =>
   `${file}.${process.pid}${several ? `.${(count += 1)}` : ''}`
 
 /**
- * Creates a folder and its missing parents. Node's `recursive` never ends below a folder that reports new ones as
- * missing, such as /proc.
+ * Creates a folder and its missing parents, each tried once: some file systems refuse every new folder with the error
+ * of a missing parent.
  */
 export function makeFolder(folder: string, mode?: number): void {
   const missing: string[] = []

@@ -69,6 +69,27 @@ export const isPartialMatch = <P, T>(
   one: (element: P, item: T) => boolean,
 ): boolean => followPattern(pattern, items, any, one, (places, isLast) => isLast && places.indexOf(1, 1) > 0)
 
+/**
+ * Returns whether some text fits both patterns, in which `*` stands for any characters and `?` for one. The time is the
+ * product of the two lengths.
+ */
+export function canOverlap(first: string, second: string): boolean {
+  const [left, right] = [[...first], [...second]]
+  // Each entry states that the rest of `left` overlaps with the rest of `right`.
+  let after: boolean[] = []
+  for (let i = left.length; i >= 0; i -= 1) {
+    const row: boolean[] = []
+    for (let j = right.length; j >= 0; j -= 1) {
+      const [a, b] = [left[i], right[j]]
+      if (a === '*' || b === '*') row[j] = (a !== undefined && after[j]!) || (b !== undefined && row[j + 1]!)
+      else if (a === undefined || b === undefined) row[j] = a === b
+      else row[j] = after[j + 1]! && (a === b || a === '?' || b === '?')
+    }
+    after = row
+  }
+  return after[0]!
+}
+
 type Token = '*' | ((char: string) => boolean)
 
 /**
@@ -108,7 +129,7 @@ function compileCharSet(members: string, negated: boolean): (char: string) => bo
 /**
  * Compiles a gitignore pattern over `/`-separated paths: `/x` starts at the root, a bare name matches at any depth,
  * `**` is any number of folders. A pattern that matches a folder matches everything below it. `//x` and `~/x` are paths
- * of the machine, on which `root` lies too.
+ * of the machine, on which `root` lies too; they also match absolute paths.
  */
 export function compilePathPattern(
   pattern: string,
@@ -118,7 +139,7 @@ export function compilePathPattern(
   if (machine && (ofHome || pattern.startsWith('//'))) {
     const matches = compilePathPattern(ofHome ? machine.home + pattern.slice(1) : pattern.slice(1))
     const above = machine.root.replace(/^\//, '')
-    return (path) => matches(path === '.' ? above : `${above}/${path}`)
+    return (path) => matches(path.startsWith('/') ? path.slice(1) : path === '.' ? above : `${above}/${path}`)
   }
   const anchored = pattern.replace(/^\.?\//, '')
   const segments = anchored.replace(/\/$/, '').split('/')

@@ -1,4 +1,12 @@
-export { compileHostPattern, isPartialMatch, matchSequence, compilePathPattern, compileWildcard } from './glob.js'
+export { parseGitHeader, parseGitPath } from './git_path.js'
+export {
+  canOverlap,
+  compileHostPattern,
+  isPartialMatch,
+  matchSequence,
+  compilePathPattern,
+  compileWildcard,
+} from './glob.js'
 export {
   GrowingText,
   registerSecret,

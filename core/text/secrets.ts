@@ -247,15 +247,15 @@ export class GrowingText {
     if (!whole && cut === text.length && /[\ud800-\udbff]/.test(text.at(-1) ?? '')) cut -= 1
     this.pending = text.slice(cut)
     this.fresh = ''
-    const named = redactValues(text.slice(0, cut))
+    const withoutValues = redactValues(text.slice(0, cut))
     const clean = redactFormats(
-      named,
+      withoutValues,
       formatMark,
       this.after,
-      maskEscapes(named, this.json),
+      maskEscapes(withoutValues, this.json),
       this.json ? SECRET_IN_JSON_PATTERN : SECRET_PATTERN,
     )
-    if (named !== '') this.after = /\w/.test(maskEscapes(named, this.json).at(-1)!) ? '_' : ''
+    if (withoutValues !== '') this.after = /\w/.test(maskEscapes(withoutValues, this.json).at(-1)!) ? '_' : ''
     return clean
   }
 }

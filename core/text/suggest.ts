@@ -1,5 +1,6 @@
 /**
- * Returns the known name that a mistyped one most likely means: edit distance at most 2, or one a prefix of the other.
+ * Returns the known name that a mistyped name most likely means: the edit distance is at most 2, or one name is a
+ * prefix of the other.
  */
 export function findNearest(name: string, known: Iterable<string>): string | undefined {
   let best: string | undefined
@@ -16,12 +17,12 @@ export function findNearest(name: string, known: Iterable<string>): string | und
 
 /** Returns the known names that share most with another, the most similar first. */
 export function findSimilar(name: string, known: Iterable<string>, most: number): string[] {
-  const wanted = listPairs(name)
+  const pairs = listPairs(name)
   const likeness = (other: string): number => {
     const own = listPairs(other)
     // The last words of a longer name describe its action: `read` of `unified_file_read`.
     const isTail = other.toLowerCase().endsWith(`_${name.toLowerCase()}`)
-    return (2 * [...own].filter((pair) => wanted.has(pair)).length) / (own.size + wanted.size) + (isTail ? 0.5 : 0)
+    return (2 * [...own].filter((pair) => pairs.has(pair)).length) / (own.size + pairs.size) + (isTail ? 0.5 : 0)
   }
   const ranked = [...new Set(known)].map((one) => ({ one, score: likeness(one) }))
   return ranked

@@ -36,8 +36,8 @@ export const visibleJson = (document: string): string =>
 export const removeInvisible = (text: string): string => escapeInvisible(text, () => '')
 
 /**
- * Formats a text as one line of at most `most` characters: of a longer one, both ends and its length. Secrets of a
- * longer one are redacted before the cut, which would leave parts of them that no later redaction knows.
+ * Formats a text as one line of at most `most` characters: of a longer text, both ends and its length. Secrets of a
+ * longer text are redacted before the cut, which would leave parts of them that no later redaction knows.
  */
 export function truncateLine(text: string, most: number): string {
   const whole = visibleLine(text)

@@ -1,9 +1,8 @@
 import { relative } from 'node:path'
 import { problem, type Contribution } from '../shapes/index.js'
-import { readBytes } from '../documents/index.js'
 import type { TrustItem } from './digest.js'
 import { findStarted } from './programs.js'
-import { hashContent } from './tree.js'
+import { hashIfReadable } from './guards.js'
 
 // A program starts from the workspace itself, perhaps hours after consent was checked, so the files that its words
 // name are hashed again.
@@ -53,12 +52,4 @@ function listChangedFiles({ agreed, starts }: TrustItem): string[] {
   }
   const names = new Set([...Object.keys(starts.files), ...Object.keys(files)])
   return [...names].filter(isChanged).map((name) => relative(root, name))
-}
-
-function hashIfReadable(file: string): string | undefined {
-  try {
-    return hashContent(readBytes(file, { limit: 256 * 1_048_576 }))
-  } catch {
-    return undefined
-  }
 }

@@ -3,6 +3,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { isObject, problem, type Contribution, type JsonObject } from '../shapes/index.js'
 import { compareBytes, findModulePath, sha256 } from '../system/index.js'
 import { listAdapterKeys } from '../schema/index.js'
+import { findGuard, hasGuardHooks, type Guard } from './guards.js'
 import { findImports } from './imports.js'
 import { findStarted, type Programs, type Started } from './programs.js'
 import { resolveFileBelow, createTreeError, createTreeReader, type Tree, type TreeReader } from './tree.js'
@@ -26,6 +27,8 @@ export interface TrustItem {
   agreed?: ConsentedFiles
   /** The programs that it starts, with their files under the names that are used. */
   starts?: Programs & Pick<Started, 'files'>
+  /** The guards of the item: if it changes, the user is asked about the calls that they covered. */
+  guards?: Guard[]
   /** Sentences about programs and files that cannot be listed in advance. */
   uncovered?: string[]
 }
@@ -39,7 +42,7 @@ export const needsConsent = (contribution: Contribution): boolean =>
 
 /** Returns whether a contribution runs code; every action does, by a module or by an adapter. */
 export const runsCode = ({ kind, manifest }: Contribution): boolean =>
-  kind === 'action' || ['module', 'provider', 'hooks'].some((key) => key in manifest)
+  kind === 'action' || ['module', 'provider', 'language_server', 'hooks'].some((key) => key in manifest)
 
 /**
  * Returns the item of a contribution: the whole folder of its plugin, or a loose manifest with its code and the files
@@ -47,18 +50,27 @@ export const runsCode = ({ kind, manifest }: Contribution): boolean =>
  * read.
  */
 export function toTrustItem(contribution: Contribution, workspace: string, tree: TreeReader): TrustItem {
-  const { id, plugin, layer, root, file, manifest, skill } = contribution
+  const { plugin, layer, root, file, manifest, skill } = contribution
   if (skill) return toSkillItem(root, workspace, [], tree, contribution)
+  const id = toItemId(contribution, workspace)
+  const guards = findGuard(contribution, workspace)
   if (plugin !== layer) {
     const agreed = { root, tree: tree(root) }
     const title = `The plugin ${plugin} in ${root}`
     const started = requireCovered(contribution, agreed)
-    return { id: `plugin:${plugin}`, title, files: [root], digest: agreed.tree.digest, agreed, ...started }
+    return { id, title, files: [root], digest: agreed.tree.digest, agreed, ...started, ...guards }
   }
   const files = findCode(contribution, workspace)
   const data = toCanonicalJson(manifest)
   const programs = { value: pickStarts(manifest), folders: [workspace, dirname(file), root] }
-  return createItem(id, `The manifest ${relative(workspace, file)}`, { workspace, files, data, programs, tree })
+  const item = createItem(id, `The manifest ${relative(workspace, file)}`, { workspace, files, data, programs, tree })
+  return { ...item, ...guards }
+}
+
+/** Returns the id of the item of a contribution. */
+export function toItemId({ id, plugin, layer, root, skill }: Contribution, workspace: string): string {
+  if (skill) return `skill:${relative(workspace, root)}`
+  return plugin === layer ? id : `plugin:${plugin}`
 }
 
 /**
@@ -77,7 +89,7 @@ function findCode({ root, file, manifest }: Contribution, workspace: string): st
 
 /** Returns the members of a manifest that may start programs. */
 function pickStarts(manifest: Contribution['manifest']): JsonObject {
-  const keys = [...listAdapterKeys(manifest), 'hooks', 'provider', 'env']
+  const keys = [...listAdapterKeys(manifest), 'hooks', 'provider', 'language_server', 'env']
   return Object.fromEntries(keys.flatMap((key) => (key in manifest ? [[key, manifest[key]]] : [])))
 }
 
@@ -114,7 +126,8 @@ function requireSame({ root, file, manifestHash }: Contribution, { tree }: Conse
 export function toConfigItem(file: string, workspace: string): TrustItem {
   const id = relative(workspace, file)
   const files = requireFile(workspace, file).flatMap((path) => findImports(workspace, path))
-  return createItem(id, `The settings in ${id}, which are code`, { workspace, files })
+  // Their rules are unknown while they may not run, so they count as a guard of every call.
+  return { ...createItem(id, `The settings in ${id}, which are code`, { workspace, files }), guards: [{}] }
 }
 
 /** Returns the item of a value of the settings, with the files of the workspace that its commands name directly. */
@@ -122,7 +135,12 @@ export function toValueItem(file: string, key: string, value: unknown, workspace
   const id = `${relative(workspace, file)}#${key}`
   const programs = { value: { [key.slice(key.lastIndexOf('.') + 1)]: value }, folders: [workspace, dirname(file)] }
   const title = `'${key}' in ${relative(workspace, file)}`
-  return { ...createItem(id, title, { workspace, files: [], data: toCanonicalJson(value), programs }), value }
+  const guards = key === 'hooks' && { guards: hasGuardHooks(value) ? [{}] : [] }
+  return {
+    ...createItem(id, title, { workspace, files: [], data: toCanonicalJson(value), programs }),
+    value,
+    ...guards,
+  }
 }
 
 /**
@@ -138,7 +156,7 @@ export function toSkillItem(
 ): TrustItem {
   const path = relative(workspace, folder)
   const agreed = { root: folder, tree: tree(folder) }
-  const started = contribution ? requireCovered(contribution, agreed) : {}
+  const started = contribution ? { ...requireCovered(contribution, agreed), ...findGuard(contribution, workspace) } : {}
   const title = `The skill in ${path}${shown.length > 0 ? ' and its tools' : ''}`
   return { id: `skill:${path}`, title, files: [folder, ...shown], digest: agreed.tree.digest, agreed, ...started }
 }
@@ -190,11 +208,15 @@ function requireFile(workspace: string, file: string): string[] {
 const toUncovered = (uncovered: string[]): Pick<TrustItem, 'uncovered'> =>
   uncovered.length > 0 ? { uncovered: [...new Set(uncovered)] } : {}
 
-/** Adds sentences about what cannot be listed in advance. */
-export const addSentences = (item: TrustItem, sentences: readonly string[] = []): TrustItem => ({
-  ...item,
-  ...toUncovered([...sentences, ...(item.uncovered ?? [])]),
-})
+/** Adds what another contribution of an item says: its guards, and sentences about what cannot be listed in advance. */
+export function joinItems(item: TrustItem, other: Pick<TrustItem, 'guards' | 'uncovered'> = {}): TrustItem {
+  const guards = other.guards ? [...other.guards, ...(item.guards ?? [])] : item.guards
+  return {
+    ...item,
+    ...toUncovered([...(other.uncovered ?? []), ...(item.uncovered ?? [])]),
+    ...(guards && { guards }),
+  }
+}
 
 export function toCanonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(toCanonicalJson).join(',')}]`

@@ -8,7 +8,7 @@ export {
   toValueItem,
   needsConsent,
   requireCovered,
-  addSentences,
+  joinItems,
   type TrustItem,
 } from './digest.js'
 export { createCompiler, importPluginModule, retryWhileWritten } from './import_module.js'
@@ -21,6 +21,18 @@ export {
   type LockVerifier,
 } from './lockfile.js'
 export { recordConsent, requireUnchanged } from './consent_check.js'
+export { isGuardEvent, toMissingGuard, type Guard, type GuardExtent, type MissingGuard } from './guards.js'
+export { findImports } from './imports.js'
+export { addOwnPaths, findOwnPaths, type OwnPath } from './own_paths.js'
+export { listFileWords } from './programs.js'
 export { auditConsents, openTrust, type Trust } from './store.js'
-export { hashContent, readIdentity, readTree, readTreeDigest, createTreeReader, type Tree } from './tree.js'
+export {
+  hashContent,
+  readIdentity,
+  readTree,
+  readTreeDigest,
+  createTreeReader,
+  resolveFileBelow,
+  type Tree,
+} from './tree.js'
 export { findConsentWorkspace, readInode, WORKTREE_SEAL, WORKTREES_FOLDER } from './worktree.js'

@@ -62,7 +62,7 @@ export function findStarted(root: string, { value, folders }: Programs): Started
   }
   const starts = listCommands(value).map(({ words, more, cwd }) => {
     const below = folders.flatMap((folder) => cwd.map((path) => resolve(folder, replaceFolders(path))))
-    const covered = add([...words, ...more].flatMap(splitWords), [...folders, ...below])
+    const covered = add([...words, ...more].flatMap(listFileWords), [...folders, ...below])
     const program = words.join(' ').replaceAll(root, '.').slice(0, 200)
     return `It starts \`${program}\` (${formatFiles([...new Set(covered)])})`
   })
@@ -82,8 +82,8 @@ function formatFiles(names: string[]): string {
   return `covered: ${names.slice(0, 8).join(', ')}${names.length > 8 ? ' …' : ''}`
 }
 
-/** Returns the words of a command line that may name a file: between spaces, between quotes, and after `=`. */
-function splitWords(text: string): string[] {
+/** Lists the words of a command line that may name a file: between spaces, between quotes, and after `=`. */
+export function listFileWords(text: string): string[] {
   const plain = replaceFolders(text)
   const words = [plain, ...plain.split(/['"]/), ...plain.replace(/['"]/g, '').split(/[\s;&|<>()=]+/)]
   return words.filter((word) => word !== '' && word.length < MAX_PATH)

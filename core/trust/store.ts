@@ -3,7 +3,8 @@ import { dirname, join, resolve } from 'node:path'
 import { problem, VtError, type Contribution } from '../shapes/index.js'
 import { isInside, makeFolder, writeStateSync } from '../system/index.js'
 import { readBytes } from '../documents/index.js'
-import { computeDigest, toTrustItem, type TrustItem } from './digest.js'
+import { computeDigest, toItemId, toTrustItem, type TrustItem } from './digest.js'
+import type { Guard } from './guards.js'
 import { recordConsent } from './consent_check.js'
 import { readIdentity, createTreeReader } from './tree.js'
 import { findConsentWorkspace } from './worktree.js'
@@ -15,6 +16,8 @@ export interface Trust {
   isTrusted(item: Pick<TrustItem, 'id' | 'digest'>): boolean
   /** Returns the trusted contributions with their items. Each folder is hashed once. */
   listTrusted(contributions: readonly Contribution[]): Map<Contribution, TrustItem>
+  /** Returns an earlier consent to a contribution or an item; an empty one where VTCODE_TRUST covers all items. */
+  findEarlier(of: Contribution | string): Pick<Granted, 'guards'> | undefined
   /** Trusts exactly these items for the life of this process if VTCODE_TRUST is their digest. */
   accept(items: readonly TrustItem[]): void
   /** Throws VT_TRUST_STORE, and VT_TRUST_REFUSED in a program that vtcode started. */
@@ -29,6 +32,7 @@ export interface Granted {
   digest: string
   /** ISO 8601. */
   at: string
+  guards?: Guard[]
 }
 /** The consents for one workspace, by id. */
 export type Grants = Record<string, Omit<Granted, 'id'>>
@@ -89,13 +93,14 @@ export function openTrust(options: TrustOptions): Trust {
         }),
       )
     },
+    findEarlier: (of) => findEarlier(of, grants, options),
     accept(items) {
       if (computeDigest(items) === env['VTCODE_TRUST']) accepted = items
     },
     add(items) {
       if (env['VTCODE'] === '1') throw problem('VT_TRUST_REFUSED')
       change((grants) => {
-        for (const { id, title, digest } of items) grants[id] = { title, digest, at: new Date().toISOString() }
+        for (const item of items) grants[item.id] = toGrant(item)
       })
     },
     revoke(ids) {
@@ -106,6 +111,23 @@ export function openTrust(options: TrustOptions): Trust {
     list: () => Object.entries(grants).map(([id, grant]) => ({ id, ...grant })),
   }
 }
+
+function findEarlier(
+  of: Contribution | string,
+  grants: Grants,
+  { env, workspace }: TrustOptions,
+): ReturnType<Trust['findEarlier']> {
+  if (env['VTCODE_TRUST']) return {}
+  const id = typeof of === 'string' ? of : toItemId(of, workspace)
+  return Object.hasOwn(grants, id) ? grants[id] : undefined
+}
+
+const toGrant = ({ title, digest, guards }: TrustItem): Grants[string] => ({
+  title,
+  digest,
+  at: new Date().toISOString(),
+  ...(guards && { guards }),
+})
 
 const storePath = ({ home }: TrustOptions): string => join(home, 'trust.json')
 

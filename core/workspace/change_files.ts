@@ -3,6 +3,7 @@ import { copyFile } from 'node:fs/promises'
 import {
   ignoreErrors,
   copyTree,
+  createMovedPathError,
   measure,
   moveInto,
   refuseTaken,
@@ -34,7 +35,7 @@ export class FileChanger {
   }
 
   write(path: string, bytes: Uint8Array, expected: ExpectedState, how: { mode?: number } = {}): Promise<WriteResult> {
-    return this.#withTarget(path, true, async (location, asked) => {
+    return this.#withTarget(path, { follow: true, whole: false }, async (location, asked) => {
       const { stat, lost } = await writeFile(location, asked, {
         bytes,
         expected,
@@ -47,6 +48,7 @@ export class FileChanger {
 
   async remove(path: string, { recursive = false }: { recursive?: boolean } = {}): Promise<void> {
     await this.#withSource(path, async (location, asked) => {
+      await this.#checkSource(location, asked)
       this.#paths.passCommit(asked)
       if (location.entry!.stats.isDirectory() && !recursive) rmdirSync(location.directory.pathTo(location.name))
       else this.#removeEntry(location, asked)
@@ -58,9 +60,10 @@ export class FileChanger {
     to: string,
     { replace = false, allowOutsideLink = false }: { replace?: boolean; allowOutsideLink?: boolean } = {},
   ): Promise<void> {
-    await this.#withSource(from, (source) => {
+    await this.#withSource(from, async (source, path) => {
       this.#paths.refuseHidden(source)
-      return this.#withTarget(to, false, async (target, asked) => {
+      await this.#checkSource(source, path)
+      return this.#withTarget(to, { follow: false, whole: isFolder(source) }, async (target, asked) => {
         refuseTaken(target, replace, asked)
         if (!allowOutsideLink && source.entry!.stats.isSymbolicLink())
           this.#refuseLinkText(readlinkSync(source.directory.pathTo(source.name), 'utf8'), target)
@@ -76,10 +79,12 @@ export class FileChanger {
   }
 
   async copy(from: string, to: string, { replace = false }: { replace?: boolean } = {}): Promise<Extent> {
-    return this.#withSource(from, (source, asked) => {
+    return this.#withSource(from, async (source, asked) => {
       this.#paths.refuseHidden(source)
+      // A copy of a folder has its protected files too.
+      await this.#checkSource(source, asked)
       const extent = measure(source.directory, source.name, asked, MAX_COPY)
-      return this.#withTarget(to, false, async (target, path) => {
+      return this.#withTarget(to, { follow: false, whole: isFolder(source) }, async (target, path) => {
         refuseTaken(target, replace, path)
         await this.#copyInto(source, target, replace, undefined, () => this.#paths.passCommit(path))
         return extent
@@ -90,7 +95,7 @@ export class FileChanger {
   async linkOrCopy(path: string, as: string): Promise<void> {
     await this.#withSource(path, (source) => {
       this.#paths.refuseHidden(source)
-      return this.#withTarget(as, false, async (target) => {
+      return this.#withTarget(as, { follow: false, whole: false }, async (target) => {
         const [old, kept] = [source.directory.pathTo(source.name), target.directory.pathTo(target.name)]
         try {
           // A program may write through another name of the same bytes, so a file with several names is copied.
@@ -131,7 +136,7 @@ export class FileChanger {
   /** Runs `use` where an entry will be and makes its missing parents. A failure removes the new parents again. */
   async #withTarget<T>(
     path: string,
-    follow: boolean,
+    how: { follow: boolean; whole: boolean },
     use: (location: Location, asked: string) => Promise<T>,
   ): Promise<T> {
     const asked = this.#paths.normalize(path)
@@ -139,7 +144,9 @@ export class FileChanger {
     const made: Location[] = []
     let location: Location | undefined
     try {
-      location = makeParents(this.#paths, asked, follow, made)
+      const judged = await this.#paths.checkPluginChange(asked, how)
+      location = makeParents(this.#paths, asked, how.follow, made)
+      requirePlace(location, judged, asked)
       this.#temps.record(this.#paths, location)
       return await use(location, asked)
     } catch (error) {
@@ -149,6 +156,12 @@ export class FileChanger {
       location?.close()
       for (const parent of made) parent.close()
     }
+  }
+
+  /** Rejects where a plugin may not change an existing entry. */
+  async #checkSource(location: Location, asked: string): Promise<void> {
+    const judged = await this.#paths.checkPluginChange(asked, { follow: false, whole: isFolder(location) })
+    requirePlace(location, judged, asked)
   }
 
   /** Throws VT_PATH_OUTSIDE for a link that leads out of the workspace: such a link is never changed. */
@@ -208,6 +221,13 @@ export class FileChanger {
     return this.#temps.createTemp(this.#paths, location)
   }
 }
+
+/** Throws VT_FILE_STALE for a path that leads elsewhere than when the change was judged. */
+function requirePlace({ resolved }: Location, judged: string | undefined, path: string): void {
+  if (judged !== undefined && judged !== resolved) throw createMovedPathError(path)
+}
+
+const isFolder = ({ entry }: Location): boolean => entry!.stats.isDirectory()
 
 function refuseRoot(path: string): void {
   if (path === '.')

@@ -1,13 +1,13 @@
 import { readdirSync } from 'node:fs'
 import { openLocation, createMovedPathError, walk, type Directory, type Location } from '../files/index.js'
 import { problem, VtError } from '../shapes/index.js'
-import { normalizePath, escapePath } from '../system/index.js'
+import { normalizePath, escapePath, splitPath } from '../system/index.js'
 import { findNearest } from '../text/index.js'
 import { explainSecret, SECRET_NEXT_STEP } from './hidden_paths.js'
 import type { JudgedPlaces } from './judged_places.js'
 import { isOwnState, isReserved } from './own_state.js'
 import type { WorkspaceRoot } from './root.js'
-import type { CommitPoint } from './types.js'
+import type { CommitPoint, PluginLimits } from './types.js'
 
 /** Limits of one view of a workspace. A view without limits sees all files. */
 export interface ViewLimits {
@@ -17,6 +17,8 @@ export interface ViewLimits {
   readonly judged?: JudgedPlaces
   /** Runs before a change of anything but our own state. */
   readonly passCommit?: CommitPoint
+  /** Present if the holder of the view is the code of a plugin. */
+  readonly plugin?: PluginLimits
 }
 
 /** The names that one search for similar ones reads, at most. */
@@ -59,14 +61,17 @@ export class ConfinedPaths {
 
   /**
    * Returns whether a file may be opened. State of the program is always open: the policies judge calls that name it.
+   * A plugin reads records of the program only if its call named them.
    */
   isReadable(path: string): boolean {
+    const { plugin } = this.limits
+    if (plugin) return this.isVisible(path) && (!isOwnState(path) || plugin.isNamed(path))
     return this.isVisible(path) || (path.startsWith('.vtcode/') && this.root.isSecret?.(path) !== true)
   }
 
   /** True if any file may be hidden from this view. */
   get hidesFiles(): boolean {
-    return (this.limits.isHidden ?? this.root.isSecret) !== undefined
+    return (this.limits.isHidden ?? this.limits.plugin ?? this.root.isSecret) !== undefined
   }
 
   /**
@@ -122,6 +127,21 @@ export class ConfinedPaths {
   }
 
   /**
+   * Lets a plugin change the entry at a path, and returns where the entry is; `undefined` for the program itself.
+   * Rejects for a change that is not permitted.
+   */
+  async checkPluginChange(
+    path: string,
+    { follow, whole }: { follow: boolean; whole: boolean },
+  ): Promise<string | undefined> {
+    const { plugin } = this.limits
+    if (!plugin) return undefined
+    const { resolved, entry } = this.locate(path)
+    await plugin.checkChange({ given: path, resolved: follow ? resolved : entry, entry, whole })
+    return follow ? resolved : entry
+  }
+
+  /**
    * Throws VT_POLICY_DENIED for an entry that is hidden or holds a hidden file: another name would make the file
    * readable.
    */
@@ -138,18 +158,29 @@ export class ConfinedPaths {
   createHiddenError(path: string): VtError {
     const { isSecret } = this.root
     const isUsers = isSecret && [path, this.resolve(path)].some(isSecret)
-    const byRule = {
-      reason: `A rule of policy.deny hides '${escapePath(path)}' from tools.`,
-      way: 'The user can change the rule.',
-    }
+    const byRule =
+      this.limits.plugin && this.isVisible(path)
+        ? {
+            reason: `'${escapePath(path)}' is a record of this program: a plugin reads it only if its call names it.`,
+            way: 'Name the path in an input of the call.',
+          }
+        : {
+            reason: `A rule of policy.deny hides '${escapePath(path)}' from tools.`,
+            way: 'The user can change the rule.',
+          }
     return problem('VT_POLICY_DENIED', isUsers ? { reason: explainSecret(path), way: SECRET_NEXT_STEP } : byRule, {
       details: { not_applied: true },
     })
   }
 
-  /** Adds at most three similar names to an error that says that nothing is there. */
+  /**
+   * Explains an error that says that nothing is there: by a link on the path that leads to nothing, or else by at most
+   * three similar names.
+   */
   addSimilar(error: unknown, path: string): unknown {
     if (!(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') return error
+    const dangling = this.#findDanglingLink(path)
+    if (dangling) return createDanglingLinkError(path, dangling)
     const similar = this.#findSimilar(path)
     if (similar.length === 0) return error
     const named = `; similar: ${similar.map(escapePath).join(', ')}`
@@ -166,6 +197,31 @@ export class ConfinedPaths {
     const folder = resolved.slice(0, Math.max(0, resolved.length - path.length + '.vtcode'.length))
     if (isOwnState(path)) return resolved !== folder + path.slice('.vtcode'.length) || isReserved(`${folder}/x`)
     return judged !== undefined && isReserved(resolved) && !isReserved(path) && !judged.isRelated(resolved)
+  }
+
+  /** Returns the first link on a path whose target does not exist, and the target. */
+  #findDanglingLink(path: string): { link: string; target: string } | undefined {
+    const names = splitPath(path)
+    for (let count = 1; count <= names.length; count++) {
+      const link = names.slice(0, count).join('/')
+      const target = this.#findMissingTarget(link)
+      if (target !== undefined) return { link, target }
+    }
+    return undefined
+  }
+
+  /** Returns where a link leads if nothing is there; `undefined` for any other entry. */
+  #findMissingTarget(link: string): string | undefined {
+    try {
+      const location = this.walk(link, false)
+      location.close()
+      if (!location.entry?.stats.isSymbolicLink()) return undefined
+      const target = this.walk(link, true)
+      target.close()
+      return target.entry ? undefined : target.resolved
+    } catch (error) {
+      return error instanceof VtError && error.code === 'VT_PATH_NOT_FOUND' ? 'a missing directory' : undefined
+    }
   }
 
   #findSimilar(path: string): string[] {
@@ -186,4 +242,13 @@ export class ConfinedPaths {
       return []
     }
   }
+}
+
+function createDanglingLinkError(path: string, { link, target }: { link: string; target: string }): VtError {
+  const missing = target === 'a missing directory' ? target : `'${escapePath(target)}', which does not exist`
+  return problem(
+    'VT_PATH_NOT_FOUND',
+    { path: escapePath(path), similar: `: '${escapePath(link)}' is a link to ${missing}` },
+    { hint: 'Use the path of an existing file, or replace the link.', details: { link } },
+  )
 }

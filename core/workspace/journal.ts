@@ -3,7 +3,7 @@ import { isTempName, type FileVersion, type WriteResult } from '../files/index.j
 import { problem, VtError } from '../shapes/index.js'
 import { toPathError, sha256, escapePath } from '../system/index.js'
 import { isReserved } from './own_state.js'
-import type { CommitPoint, Operation, Workspace } from './types.js'
+import type { CommitPoint, Operation, PluginLimits, Workspace } from './types.js'
 
 // A transaction stages the new contents, writes a commit mark, applies the changes and removes the journal. Before
 // the mark nothing has changed. After the mark all changes happen, in the next process if need be.
@@ -28,6 +28,15 @@ interface PlannedOperation {
   mode?: number
   staged?: string
 }
+
+/** Returns the limits of a plugin with access to the journal. */
+export const openJournal = (limits: PluginLimits): PluginLimits => ({
+  isNamed: (path) => limits.isNamed(path),
+  checkChange: async (change) =>
+    change.entry.startsWith(`${JOURNAL_FOLDER}/`) && change.entry === change.resolved
+      ? undefined
+      : limits.checkChange(change),
+})
 
 /**
  * Applies all operations or none. Throws VT_FILE_STALE, VT_PATH_EXISTS, VT_PATCH_RECOVERY and the errors of `write`.

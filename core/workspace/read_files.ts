@@ -20,7 +20,8 @@ export class FileReader {
     const asked = paths.normalize(path)
     try {
       const handle = openLocation(paths.walk(asked, true), asked)
-      if (handle.kind === 'directory' || this.#isReadable(handle)) return handle
+      if (handle.kind === 'directory') return paths.limits.plugin ? this.#limitFolder(handle) : handle
+      if (this.#isReadable(handle)) return handle
       await handle.close()
     } catch (error) {
       throw paths.addSimilar(error, asked)
@@ -96,11 +97,28 @@ export class FileReader {
     const paths = this.#paths
     await using directory = await this.openDirectory(path)
     const names = directory.listNames()
-    const isReadable = ({ name }: { name: string }) =>
-      [directory.path, directory.resolved].every((folder) =>
-        paths.isReadable(folder === '.' ? name : `${folder}/${name}`),
-      )
-    return paths.hidesFiles ? names.filter(isReadable) : names
+    return paths.hidesFiles ? names.filter(({ name }) => this.#isNameReadable(directory, name)) : names
+  }
+
+  /** Keeps what this view hides from a plugin that opens files through a folder. */
+  #limitFolder(folder: Handle): Handle {
+    const openFile = (name: string): Handle | undefined => {
+      const file = folder.openFile(name)
+      if (!file || this.#isReadable(file)) return file
+      void file.close()
+      return undefined
+    }
+    return Object.create(folder, {
+      listNames: {
+        value: (most?: number) => folder.listNames(most).filter(({ name }) => this.#isNameReadable(folder, name)),
+      },
+      openFile: { value: openFile },
+      openDirectory: { value: (name: string) => this.#limitFolder(folder.openDirectory(name)) },
+    }) as Handle
+  }
+
+  #isNameReadable({ path, resolved }: Handle, name: string): boolean {
+    return [path, resolved].every((folder) => this.#paths.isReadable(folder === '.' ? name : `${folder}/${name}`))
   }
 
   #isReadable({ path, resolved }: Handle): boolean {

@@ -1,4 +1,5 @@
 import type { EntryKind, EntryStat, Extent, Handle, ExpectedState, FileVersion, WriteResult } from '../files/index.js'
+import type { CallPath } from '../shapes/index.js'
 import type { Seal } from '../system/index.js'
 
 /**
@@ -103,6 +104,18 @@ export type Operation =
   | { op: 'remove'; path: string; expected: FileVersion }
 /** Runs while a call prepares a change and right before the change. Throws VT_CALL_ABORTED for a cancelled call. */
 export type CommitPoint = (how: 'preparing' | 'changing') => void
+/** A change that the code of a plugin is about to make. */
+export interface PlannedChange extends CallPath {
+  /** A folder with its content. */
+  readonly whole: boolean
+}
+/** The limits of a view for the code of a plugin. */
+export interface PluginLimits {
+  /** Returns whether the call of the view named a place. */
+  isNamed(path: string): boolean
+  /** Contract: rejects for a change that is not permitted. */
+  checkChange(change: PlannedChange): Promise<void>
+}
 /** The options of a workspace. Without `user`, `~` is the HOME of `env`. */
 export interface WorkspaceOptions {
   home: string

@@ -9,17 +9,17 @@ import {
   type WriteResult,
 } from '../files/index.js'
 import { problem, type CallPath } from '../shapes/index.js'
-import { splitPath, escapePath, toPathError, resolveUserFolder, type Seal } from '../system/index.js'
+import { addForeignRoot, splitPath, escapePath, toPathError, resolveUserFolder, type Seal } from '../system/index.js'
 import { FileChanger } from './change_files.js'
 import { ConfinedPaths, type ViewLimits } from './confined_paths.js'
-import { recover, transact } from './journal.js'
+import { openJournal, recover, transact } from './journal.js'
 import { JudgedPlaces } from './judged_places.js'
 import { lock } from './lock.js'
 import { clearOwnFolders, quarantine } from './quarantine.js'
 import { FileReader } from './read_files.js'
 import { WorkspaceRoot } from './root.js'
 import { TempRecords } from './temp_records.js'
-import type { CommitPoint, FileOpener, WorkspaceOptions, Operation, Workspace } from './types.js'
+import type { CommitPoint, FileOpener, WorkspaceOptions, Operation, PluginLimits, Workspace } from './types.js'
 
 /** A workspace that its owner closes; `close` releases the root. */
 export interface OpenWorkspace extends Workspace {
@@ -27,6 +27,8 @@ export interface OpenWorkspace extends Workspace {
   locate(path: string): { resolved: string; entry: string }
   /** Returns a view without some files: they are not opened, named or moved. */
   createFilteredView(isHidden: (path: string) => boolean): OpenWorkspace
+  /** Returns a view for the code of a plugin: `limits` judge each change, and records of the program stay closed. */
+  createPluginView(limits: PluginLimits): OpenWorkspace
   /**
    * Returns a view for one call. Its judged `places` must lead where they led when they were judged, else
    * VT_FILE_STALE.
@@ -57,6 +59,7 @@ export function openWorkspace(
   if (process.platform === 'win32') throw problem('VT_PLATFORM', { system: 'Windows' })
   try {
     const real = realpathSync(root)
+    addForeignRoot(real)
     const opened = new WorkspaceRoot(real, [real, resolve(root)], home, user ?? resolveUserFolder({ env }))
     const temps = new TempRecords()
     temps.sweep(new ConfinedPaths(opened, {}))
@@ -105,7 +108,13 @@ class WorkspaceView implements OpenWorkspace {
   }
 
   createFilteredView(isHidden: (path: string) => boolean): OpenWorkspace {
-    return this.#createView({ isHidden }, this.#whole === this ? undefined : this.#whole)
+    const { isHidden: before } = this.#paths.limits
+    const both = before ? (path: string) => before(path) || isHidden(path) : isHidden
+    return this.#createView({ isHidden: both }, this.#whole === this ? undefined : this.#whole)
+  }
+
+  createPluginView(plugin: PluginLimits): WorkspaceView {
+    return this.#createView({ plugin }, this.#whole)
   }
 
   createCallView(places: readonly CallPath[] | undefined, passCommit: CommitPoint): WorkspaceView {
@@ -206,7 +215,10 @@ class WorkspaceView implements OpenWorkspace {
   }
 
   transact(operations: readonly Operation[]): Promise<WriteResult[]> {
-    return transact(this, this.#whole, operations, (how) => this.#paths.limits.passCommit?.(how))
+    const { plugin, passCommit } = this.#paths.limits
+    // The journal is the program's own, also for a change of a plugin.
+    const files = plugin ? this.#createView({ plugin: openJournal(plugin) }, this.#whole) : this
+    return transact(files, this.#whole, operations, (how) => passCommit?.(how))
   }
 
   async recover(): Promise<void> {

@@ -4,7 +4,10 @@ import type { Adapter, Contribution, AdapterContext, Result } from '../../core/i
 import { ModuleError } from './isolated/protocol.js'
 import { PluginProcess } from './isolated/plugin_process.js'
 
-/** One process per plugin and generation; a loose manifest counts as a plugin of its own. */
+/**
+ * The processes of each generation: of a plugin, one for the parts with the same access to network and programs. A
+ * loose manifest counts as a plugin of its own.
+ */
 const processes = new WeakMap<AdapterContext, Map<string, PluginProcess>>()
 
 /** Turns a manifest with a foreign `module` into a function that runs in the process of its plugin. */
@@ -18,7 +21,15 @@ const isolate: Adapter = async (contribution, adapterContext) => {
   const main =
     contribution.slot === undefined ? callDefault : (...args: unknown[]) => callDefault(...args).catch(toErrorResult)
   return complete
-    ? Object.assign(main, { complete: (...args: unknown[]) => owner.call(contribution, file, 'complete', args) })
+    ? Object.assign(main, {
+        // The other parts of the place hold the environment of the program.
+        complete: (argument: unknown, value: unknown, { session }: { session: string }) =>
+          owner.call(contribution, file, 'complete', [
+            argument,
+            value,
+            { session, workspace: { root: adapterContext.workspace } },
+          ]),
+      })
     : main
 }
 export default isolate
@@ -32,7 +43,9 @@ function openPluginProcess(contribution: Contribution, adapterContext: AdapterCo
   const { id, plugin, layer } = contribution
   const known = processes.get(adapterContext) ?? new Map<string, PluginProcess>()
   processes.set(adapterContext, known)
-  const key = plugin === layer ? id : plugin
+  const effects = adapterContext.listEffects(contribution)
+  const access = [effects.includes('net'), effects.includes('exec')].join()
+  const key = `${plugin === layer ? id : plugin} ${access}`
   let owner = known.get(key)
   if (!owner) {
     known.set(key, (owner = new PluginProcess(contribution, adapterContext)))

@@ -22,6 +22,8 @@ export interface AgentOptions {
   only?: RightsScope
   /** Limits of this run; they only tighten the settings. */
   limits?: RunLimits
+  /** The effort of the model's reasoning; default: `agent.reasoning_effort` of the settings. */
+  reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high'
   /** Commands that prove the work before a run succeeds. Naming a command agrees to exactly this command. */
   verify?: readonly string[]
   /** The place of the run; takes precedence over `providers` and the user's settings. Default: `exec`. */

@@ -121,7 +121,7 @@ export interface Agent {
   readonly tasks: SessionSchedule
   /** The agents that do or did parts of the work, in the order they began. */
   readonly children: readonly Child[]
-  /** Holds before the next request to the model, until `resume`. */
+  /** Pauses before the next request to the model, until `resume`. */
   pause(): void
   resume(): void
   /**
@@ -145,16 +145,16 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
   const { thread, close } = await openOwnThread(kernel, options)
   let closed: Promise<void> | undefined
   /** Rejects calls of a closed agent. */
-  const whileOpen = async <T>(use: () => Promise<T>): Promise<T> => {
+  const requireOpen = async <T>(run: () => Promise<T>): Promise<T> => {
     if (closed) throw createClosedError(thread.session_id)
-    return use()
+    return run()
   }
-  const alone = createRunLock(thread.session_id)
+  const runExclusively = createRunLock(thread.session_id)
   const run: Agent['run'] = async (task, { signal = new AbortController().signal } = {}) => {
     if (closed) return thread.refuseRun(createClosedError(thread.session_id))
-    return alone(
+    return runExclusively(
       async () => {
-        const input = await createTaskMessage(thread, task).catch((error: unknown) => asAgentError(error))
+        const input = await createTaskMessage(thread, task).catch(rethrowUnlessAgentError)
         if (input instanceof AgentError) return thread.refuseRun(input)
         await thread.start()
         await thread.run(input, signal)
@@ -170,21 +170,21 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
     tasks: thread.tasks,
     stream: (task, how) => streamRun(thread, (signal) => run(task, { signal }), how?.signal),
     compact: (focus, { signal = new AbortController().signal } = {}) =>
-      whileOpen(() =>
-        alone(async () => {
+      requireOpen(() =>
+        runExclusively(async () => {
           await thread.start()
           return thread.context
             .compact({ trigger: 'manual', ...(focus !== undefined && { focus }) }, signal)
             .finally(() => thread.finish())
         }),
       ),
-    followUp: (text, id) => whileOpen(() => thread.queue.add(text, id === undefined ? {} : { id })),
-    steer: (text, id) => whileOpen(() => thread.steer(text, id)),
-    takeBack: () => whileOpen(() => thread.queue.takeBack()),
+    followUp: (text, id) => requireOpen(() => thread.queue.add(text, id === undefined ? {} : { id })),
+    steer: (text, id) => requireOpen(() => thread.steer(text, id)),
+    takeBack: () => requireOpen(() => thread.queue.takeBack()),
     get mode() {
       return thread.mode
     },
-    setMode: (mode) => whileOpen(() => thread.setMode(mode)),
+    setMode: (mode) => requireOpen(() => thread.setMode(mode)),
     get tracker() {
       return thread.state.tracker
     },
@@ -198,23 +198,24 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
       return thread.delegation.children
     },
     setGoal: (text, verify = []) =>
-      whileOpen(() => (text === undefined ? thread.completion.clearGoal() : thread.completion.setGoal(text, verify))),
+      requireOpen(() => (text === undefined ? thread.completion.clearGoal() : thread.completion.setGoal(text, verify))),
     pause: () => thread.requests.pause(),
     resume: () => thread.requests.resume(),
     close: () => (closed ??= close()),
   }
 }
 
-/** Creates a function that refuses a second use while the first is active. */
+/** Creates a function that refuses a second run while the first is active. */
 function createRunLock(
   session_id: string,
-): <T>(use: () => Promise<T>, refused?: (refusal: AgentError) => T) => Promise<T> {
+): <T>(run: () => Promise<T>, onRefusal?: (refusal: AgentError) => T) => Promise<T> {
   let busy = false
-  return async (use, refused = (refusal) => Promise.reject(refusal) as never) => {
-    if (busy) return refused(new AgentError('VT_SESSION_RUNNING', `A run of the session ${session_id} is under way.`))
+  return async (run, onRefusal = (refusal) => Promise.reject(refusal) as never) => {
+    if (busy)
+      return onRefusal(new AgentError('VT_SESSION_RUNNING', `The session ${session_id} already has an active run.`))
     busy = true
     try {
-      return await use()
+      return await run()
     } finally {
       busy = false
     }
@@ -248,22 +249,24 @@ async function* streamRun(
   outer?: AbortSignal,
 ): AsyncGenerator<ThreadEvent | Delta, RunOutcome, void> {
   const reader = new RunReader()
-  const left = new AbortController()
-  const off = [events.add(reader.event), events.deltas.add(reader.delta)]
-  const outcome = run(outer ? AbortSignal.any([outer, left.signal]) : left.signal).finally(() => reader.end())
-  // The failure is thrown to the reader at the end.
+  const readerStop = new AbortController()
+  const unsubscribes = [events.add(reader.event), events.deltas.add(reader.delta)]
+  const outcome = run(outer ? AbortSignal.any([outer, readerStop.signal]) : readerStop.signal).finally(() =>
+    reader.end(),
+  )
+  // Prevents an unhandled rejection; `await outcome` below throws the failure.
   outcome.catch(() => {})
   try {
     yield* reader
     return await outcome
   } finally {
-    left.abort()
+    readerStop.abort()
     await outcome.catch(() => {})
-    for (const stop of off) stop()
+    for (const unsubscribe of unsubscribes) unsubscribe()
   }
 }
 
-function asAgentError(error: unknown): AgentError {
+function rethrowUnlessAgentError(error: unknown): AgentError {
   if (error instanceof AgentError) return error
   throw error
 }

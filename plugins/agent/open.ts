@@ -42,7 +42,16 @@ async function requireFreeId(workspace: Workspace, id: string): Promise<string> 
 
 /** Opens the thread of an agent. Throws as `createAgent` does. */
 export async function openThread(kernel: Kernel, options: AgentOptions): Promise<OpenedThread> {
-  const { surface = 'agent', tools: with_tools = true, limits, only, verify, onEvent, onDelta } = options
+  const {
+    surface = 'agent',
+    tools: with_tools = true,
+    limits,
+    only,
+    verify,
+    onEvent,
+    onDelta,
+    reasoning_effort,
+  } = options
   const settings = resolveAgentSettings(kernel)
   const { providers, connection } = await connectModel(kernel, options, settings.agent.model)
   const newId = createIdMaker(providers.clock, providers.random)
@@ -64,7 +73,7 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
       session_id,
       thread_id: restored?.unfinished.thread_id ?? newId('th'),
       surface,
-      ...omitUndefined({ limits, only, restored, manifest }),
+      ...omitUndefined({ limits, only, reasoning_effort, restored, manifest }),
       ...(verify && { finish: { verify } }),
       start_reason,
       with_tools,
@@ -148,7 +157,7 @@ interface OpenedThread {
 }
 
 /**
- * Opens a thread for delegated work: a session of its own, stored with that of the parent, under the parent's
+ * Opens a thread for delegated work: a session of its own, stored with the session of the parent, under the parent's
  * policies. Uses the parent's kernel or, for a copy of the files, a kernel there.
  */
 const openChild: OpenChild = async (parent, plan) => {
@@ -244,7 +253,7 @@ async function resumeThread(
   await closeUnfinished(thread, unfinished)
   await settleParts(thread, records)
   await thread.queue.load(thread.state.applied)
-  // A mode named at resume takes precedence.
-  const named = kernel.inspection.origins().some(({ path, layer }) => path === 'policy.mode' && layer === 'call')
-  if (named && thread.state.mode !== undefined) await thread.setMode(kernel.inspection.resolveMode())
+  // A mode given at resume takes precedence.
+  const isModeGiven = kernel.inspection.origins().some(({ path, layer }) => path === 'policy.mode' && layer === 'call')
+  if (isModeGiven && thread.state.mode !== undefined) await thread.setMode(kernel.inspection.resolveMode())
 }

@@ -27,6 +27,7 @@ interface ServedConversation {
 interface CallScope {
   signal: AbortSignal
   ask: Parameters<OpenConversation>[0]['ask']
+  foreign: boolean
   call_id: string | undefined
 }
 type Action = (thread: ServedConversation, input: any, call: CallScope) => Result | Promise<Result>
@@ -85,10 +86,15 @@ export const createServices =
     createConversation(async (service, action, given) => {
       const { slot, perform } = actions[service]![action]!
       const input = await checkInput(thread, slot, given)
-      // The policies judged only the call itself; actions of other slots are judged here.
+      // The policies judged only the call itself; actions of other slots are judged here. A plugin gets none of these:
+      // an agent or a schedule that it starts would have more effects than its own.
+      if (call.foreign && getTool(slot) !== getTool(call.slot))
+        throw problem('VT_POLICY_DENIED', { reason: `${slot}: a plugin may use only the actions of its own tool.` })
       if (slot !== call.slot) await requireAllowed(thread, slot, input)
       return perform(thread, input, { ...call, call_id })
     })
+
+const getTool = (slot: string): string => slot.split('/')[0]!
 
 /**
  * Returns a copy of an input that fits its slot. Throws VT_INPUT_INVALID, and VT_AGENT_NONE where no plugin serves

@@ -43,7 +43,7 @@ import {
 import type { ModelConnection } from './model/index.js'
 import { SessionTasks } from './schedule/index.js'
 import { abandonTurn, type Restored } from './history/index.js'
-import { formatRecord, ManifestWriter, messageText, Queue, type HowCalled } from './session/index.js'
+import { formatRecord, ManifestWriter, messageText, Queue, redactWords, type HowCalled } from './session/index.js'
 import { createServices } from './services.js'
 import { resolveThreadSettings, threadTable, type ThreadOptions, type ThreadState } from './thread_state.js'
 
@@ -195,6 +195,7 @@ export class Thread implements LoopConversation {
    * durable wait for the disk; others are synced at the next wait, at the latest at the end of the turn.
    */
   commit(fact: Fact): Promise<void> {
+    fact = redactWords(fact)
     const turn = fact.kind === 'turn_start' ? this.state.turn + 1 : this.state.turn
     const line = formatRecord(
       fact,
@@ -226,7 +227,7 @@ export class Thread implements LoopConversation {
     await this.events.emitItem({ id: this.newId('it'), type: 'user_message', text, origin })
   }
   readonly collectMemory = (): TaskMemory => threadTable.collectMemory(this.state)
-  /** Shows a notice to the person without ending anything. */
+  /** Shows a notice to the person. */
   remark(code: string, message: string): Promise<void> {
     return this.events.emitItem({ id: this.newId('it'), type: 'error', message, code })
   }
@@ -237,7 +238,7 @@ export class Thread implements LoopConversation {
     return this.events.emitItem({ id: this.newId('it'), type: 'harness', event, ...fields })
   }
 
-  /** Runs turns until nothing is pending: first `input`, then the queue, one at a time. */
+  /** Runs turns until nothing is pending: first `input`, then the queue. */
   async run(input: Msg | undefined, signal: AbortSignal): Promise<TurnEnd> {
     if (this.resumed)
       await this.harness(

@@ -37,6 +37,7 @@ export interface ThreadOptions {
   /** The surface of the calls, for the record. */
   surface: string
   limits?: RunLimits
+  reasoning_effort?: NonNullable<AgentSettings['agent']['reasoning_effort']>
   /** The limits of the rights of all calls. */
   only?: RightsScope
   finish?: FinishOptions
@@ -58,8 +59,15 @@ export interface OwnPart {
 }
 
 /** Resolves the settings of a thread: those of the kernel, tightened by the limits of the run and of delegated work. */
-export function resolveThreadSettings({ kernel, limits, child }: ThreadOptions): AgentSettings {
-  const settings = resolveAgentSettings(kernel, limits)
+export function resolveThreadSettings({
+  kernel,
+  limits,
+  child,
+  reasoning_effort: wanted,
+}: ThreadOptions): AgentSettings {
+  const resolved = resolveAgentSettings(kernel, limits)
+  const settings =
+    wanted === undefined ? resolved : { ...resolved, agent: { ...resolved.agent, reasoning_effort: wanted } }
   if (!child) return settings
   const { agent, max_answers = Infinity } = child.plan
   const most = Math.min(settings.tools.max_tool_loops || Infinity, max_answers)

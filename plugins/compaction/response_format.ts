@@ -1,5 +1,5 @@
-import type { Compactor, Result, SlotInfo } from '../../core/index.js'
-import { truncateValue, valueLimit, valueText } from '../lib/base/index.js'
+import type { Call, Compactor, Result, SlotInfo } from '../../core/index.js'
+import { formatValue, truncateLikeText, truncateValue } from '../lib/base/index.js'
 
 /** Members to drop, by name: `true` drops the member, `*` stands for every item. */
 type Tree = Map<string, Tree | true>
@@ -11,17 +11,24 @@ type Tree = Map<string, Tree | true>
 const response_format: Compactor = (result, call, context) => {
   if (!result.ok) return result
   const format = call.input.response_format ?? context.settings.output.response_format
-  return format === 'detailed' ? dropText(result) : dropDetails(result, context.slot)
+  return format === 'detailed' ? dropText(result, call, context.slot) : dropDetails(result, context.slot)
 }
 export default response_format
 
-function dropText(result: Result & { ok: true }): Result {
+function dropText(
+  result: Result & { ok: true },
+  { given }: Call,
+  { tool, action, input }: SlotInfo,
+): Result & { ok: true } {
   const { text, ...rest } = result
   if (text === undefined) return rest
   const { output } = rest
+  const next = { tool, input: { ...(action !== undefined && { action }), ...given } }
+  const call = { next, schema: input }
   // The shown value gets as many characters as the text, so it never grows.
-  const shown = truncateValue(output, valueLimit(text))
-  return shown === output ? rest : { ...rest, text: valueText(output, text.length) }
+  return truncateLikeText(output, text, call) === output
+    ? rest
+    : { ...rest, text: formatValue(truncateValue(output, text.length, call)) }
 }
 
 function dropDetails(result: Result & { ok: true }, slot: SlotInfo): Result {

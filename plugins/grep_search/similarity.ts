@@ -1,5 +1,6 @@
-import { ok, type Context, type Handler, type JsonObject } from '../../core/index.js'
+import { ok, visibleLine, type Context, type Handler, type JsonObject, type Next } from '../../core/index.js'
 import { pluralize, cut, takeFitting, createSlotError, listSearchNotices } from '../lib/base/index.js'
+import { explainNothing, readGlobs, replaceNul } from '../lib/grep/index.js'
 import type { OutlinedFile } from '../lib/syntax/index.js'
 import { rankFiles, type SimilarFile } from './similarity/rank.js'
 
@@ -10,6 +11,7 @@ interface SimilarityInput {
   max_results: number
   globs?: string | string[]
   include_hidden: boolean
+  include_ignored: boolean
 }
 export interface SimilarityOutput {
   /** First line with each shared name, file by file. */
@@ -19,6 +21,7 @@ export interface SimilarityOutput {
   /** Number of searched names of the reference file. */
   names: number
   truncated: boolean
+  next?: Next
 }
 
 const MAX_NAMES = 200
@@ -27,10 +30,13 @@ const MAX_FILES = 200
 const MAX_FILE_BYTES = 16_777_216
 
 /** Finds files that use the names of a reference file, those with the most names first. */
-const similarity: Handler<SimilarityInput, SimilarityOutput> = async ({ input }, context) => {
+const similarity: Handler<SimilarityInput, SimilarityOutput> = async ({ input, given }, context) => {
   const names = await readNames(input, context)
-  const found = await rankFiles(context, names, { ...input, globs: [input.globs ?? []].flat() })
+  const { path, include_hidden, include_ignored } = input
+  const query = { path, include_hidden, include_ignored, globs: await readGlobs(context, path, input.globs) }
+  const found = await rankFiles(context, names, query)
   const similar = found.files.filter(({ file }) => file !== input.reference_file)
+  const nothing = similar.length === 0 ? await explainNothing(context, query, input.globs) : undefined
   const shown = similar.slice(0, MAX_FILES)
   const matches: SimilarityOutput['matches'] = []
   for (const one of shown) {
@@ -47,8 +53,11 @@ const similarity: Handler<SimilarityInput, SimilarityOutput> = async ({ input },
     total_files: similar.length,
     names: names.length,
     truncated: matches.length > input.max_results || shown.length < similar.length,
+    ...(nothing?.fields && {
+      next: { tool: 'grep_search', input: { action: 'similarity', ...given, ...nothing.fields } },
+    }),
   }
-  const notices = listSearchNotices(found)
+  const notices = [...listSearchNotices(found), ...(nothing?.notices ?? [])]
   return ok(output, { text: render(output, input.reference_file), ...(notices.length > 0 && { notices }) })
 }
 export default similarity
@@ -102,20 +111,22 @@ async function readLines({ file, lines }: SimilarFile, context: Context): Promis
   return [...wanted]
     .sort(([a], [b]) => a - b)
     .filter(([line, name]) => all[line - 1]?.includes(name))
-    .map(([line]) => ({ file, line_number: line, text: cut(all[line - 1]!.replace(/\r$/, ''), 500).text }))
+    .map(([line]) => ({ file, line_number: line, text: replaceNul(cut(all[line - 1]!.replace(/\r$/, ''), 500).text) }))
 }
 
-function render({ files, total_files, names, truncated }: SimilarityOutput, reference: string): string {
-  if (total_files === 0) return `No file shares a name with ${reference} (${pluralize(names, 'name')} searched)`
+const MAX_LISTED_FILES = 50
+
+function render({ matches, files, total_files, names, truncated }: SimilarityOutput, reference: string): string {
+  if (total_files === 0)
+    return `No file shares a name with ${visibleLine(reference)} (${pluralize(names, 'name')} searched)`
   const lines = files
-    .slice(0, 50)
-    .map(
-      ({ path, score, shared }) =>
-        `${path} (${score}): ${shared.slice(0, 8).join(', ')}` +
+    .slice(0, MAX_LISTED_FILES)
+    .flatMap(({ path, score, shared }) => [
+      `${visibleLine(path)} (${score}): ${shared.slice(0, 8).join(', ')}` +
         (shared.length > 8 ? ` and ${shared.length - 8} more` : ''),
-    )
-  return [
-    ...lines,
-    `${pluralize(total_files, 'file')} of ${pluralize(names, 'name')}${truncated ? ', not all shown' : ''}`,
-  ].join('\n')
+      ...matches.filter(({ file }) => file === path).map(({ line_number, text }) => `  ${line_number}:${text.trim()}`),
+    ])
+  const all = `${pluralize(total_files, 'file')} of ${pluralize(names, 'name')}`
+  const isCut = truncated || files.length > MAX_LISTED_FILES
+  return [...lines, `${all}${isCut ? ', not all shown' : ''}`].join('\n')
 }

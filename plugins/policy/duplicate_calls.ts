@@ -33,7 +33,7 @@ const checkDuplicateCalls: Policy = (call, context) => {
   }
   if (earlier.times <= limit * 2) return undefined
   const verdict = {
-    deny: `The same call gave the same answer ${earlier.times} times; the first was ${earlier.first}.`,
+    deny: `The same call gave the same answer ${earlier.times} times; the first call was ${earlier.first}.`,
     code: 'VT_GUARD_DUPLICATE',
     hint: 'Use the result you have, request another page, or change the input.',
   }

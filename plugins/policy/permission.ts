@@ -9,7 +9,6 @@ import {
   type Policy,
   type Verdict,
 } from '../../core/index.js'
-import { explainSecret, SECRET_NEXT_STEP } from '../../core/workspace/index.js'
 import {
   collectFacts,
   findHiddenReason,
@@ -31,9 +30,9 @@ import { canRulesAllow, getModeVerdict, type ModeVerdict } from './permission/mo
 import { canRunSandboxed, createSandboxOffer } from './permission/sandboxed.js'
 import { judgeWrites } from './permission/judge_writes.js'
 import { switchMode, suggestWay, type RunCheck } from './permission/suggest_way.js'
-import { createVerdict } from './permission/verdict.js'
+import { createVerdict, refuseSecret } from './permission/verdict.js'
 
-/** Judges a call by its rights, the rules, the mode of the session and its commands, before a question is asked. */
+/** Judges a call by its rights, the rules, the mode and its commands, before a question is asked. */
 const checkPermission: Policy = (call, context) => {
   const settingRules = compileRules(context.settings, call.mode, context.workspace)
   const homeRules = createHomeRules(context.workspace)
@@ -44,8 +43,9 @@ const checkPermission: Policy = (call, context) => {
     : undefined
 }
 export default checkPermission
+export { judgePluginChange as judgeChange } from './permission/judge_change.js'
 
-/** Checks whether no rule can matter and the mode allows all effects; most calls only read. */
+/** Checks whether no rule matters and the mode allows it. */
 const isPlain = ({ effects, mode }: Call, { explain }: Context, { deny, ask }: RuleSet): boolean =>
   !explain &&
   deny.length === 0 &&
@@ -95,17 +95,6 @@ async function askPerson(
 /** Checks whether the text of a command may hide a match of a rule; then no sandbox replaces the question. */
 const isHidden = (facts: CallFacts, rules: RuleSet): boolean =>
   findHiddenReason(facts, rules, { inSandbox: true }) !== undefined
-
-/** Denies a call that names a secret of the home, also by a word of a command. */
-function refuseSecret({ call }: CallFacts, { explain, workspace: { isSecret } }: Context): Verdict {
-  explain?.({ home: true })
-  const named = listPlaceNames(call).find((name) => isSecret!(name))
-  return {
-    deny: explainSecret(named),
-    hint: `Do not repeat the call. ${SECRET_NEXT_STEP}`,
-    details: { not_applied: true },
-  }
-}
 
 /** The rights of running work cannot grow. */
 const WIDEN_WAY = 'the user starts this work again with more rights (--allowed-tools, --disallowed-tools)'
@@ -265,9 +254,9 @@ async function refuse(
     effect === 'exec'
       ? await findAllowedAlternative(facts, compileRules(settings, facts.call.mode, workspace))
       : undefined
-  const { verdicts, unclear } = await judgeWrites(facts)
-  // Another policy asks about auto-executed config, in every mode.
-  const isAsked = verdicts.length > 0 || unclear !== undefined
+  const { verdicts, unclear, findOperand } = await judgeWrites(facts)
+  // Another policy asks about these, in every mode.
+  const isAsked = verdicts.length > 0 || (unclear ?? findOperand?.()) !== undefined
   const runs: RunCheck = async (mode, more) => {
     if (isAsked) return false
     const other = switchMode(facts, settings, mode, more)

@@ -1,24 +1,22 @@
-import type { Call, Context, Policy, Verdict } from '../../core/index.js'
+import type { Call, Context, JsonObject, Policy, Verdict } from '../../core/index.js'
 import { resolveSandboxMode } from '../lib/process/index.js'
 import { collectFacts } from '../lib/rules/index.js'
 import { findSandbox } from '../lib/sandbox/index.js'
+import type { SteeringVerdict } from '../lib/steering/index.js'
 import { judgeWrites } from './permission/judge_writes.js'
 
 /** Protects auto-executed config: denies the change, or asks for approval. */
 const protectPaths: Policy = async (call, context) => {
-  const { verdicts, unclear } = await judgeWrites(collectFacts(call, context))
+  const { verdicts, unclear, findOperand } = await judgeWrites(collectFacts(call, context))
   const worst = verdicts.find(({ verdict }) => verdict === 'deny') ?? verdicts[0]
-  if (!worst)
-    return unclear !== undefined && !(await isConfined(call, context))
-      ? createUndeterminedVerdict(call, unclear)
-      : undefined
-  const { verdict, path, reason } = worst
-  const details = {
-    not_applied: true,
-    say:
-      'Not applied. The path is protected, so nothing was changed; ' +
-      `next action: ask the user to change ${path} by hand.`,
+  if (!worst) {
+    if ((unclear === undefined && !findOperand) || (await isConfined(call, context))) return undefined
+    if (unclear !== undefined) return createUndeterminedVerdict(call, unclear)
+    const operand = findOperand?.()
+    return operand && createOperandVerdict(operand)
   }
+  const { verdict, reason } = worst
+  const details = createDetails(worst)
   if (verdict === 'deny') return { deny: reason, hint: 'Ask the user to change it by hand.', details }
   return {
     ask: reason,
@@ -46,6 +44,21 @@ async function isConfined({ caller, input }: Call, context: Context): Promise<bo
   )
   return use === 'required' || (use === 'auto' && !('missing' in (await findSandbox(context.workspace.root))))
 }
+
+const createDetails = ({ path }: SteeringVerdict): JsonObject => ({
+  not_applied: true,
+  say:
+    'Not applied. The path is protected, so nothing was changed; ' +
+    `next action: ask the user to change ${path} by hand.`,
+})
+
+const createOperandVerdict = (operand: SteeringVerdict): Verdict => ({
+  ask:
+    'The command may change auto-executed config without a sandbox: ' +
+    `'${operand.path}' is among its operands or below one.`,
+  hint: 'The user must approve this command.',
+  details: createDetails(operand),
+})
 
 function createUndeterminedVerdict({ mode }: Call, what: string): Verdict {
   const reason = `The command may change auto-executed config without a sandbox: ${what}.`

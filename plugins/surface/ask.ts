@@ -4,6 +4,7 @@ import type { Io, Kernel } from '../../core/index.js'
 import {
   readImages,
   formatNotApplied,
+  printNotApplied,
   readTask,
   describeReason,
   toAgentOptions,
@@ -57,6 +58,13 @@ function printText(text: string, io: Io): void {
   if (text !== '') io.stdout.write(formatForStdout(io, text.endsWith('\n') ? text : `${text}\n`))
 }
 
+/** Prints refused changes; data and code on stdout stay alone. */
+function printRefusals(outcome: Awaited<ReturnType<Agent['run']>>, isData: boolean | undefined, io: Io): void {
+  const lines = formatNotApplied(outcome)
+  if (isData) io.stderr.write(lines)
+  else printNotApplied(lines, io)
+}
+
 async function answerQuestion(kernel: Kernel, question: string, flags: Flags, io: Io): Promise<number> {
   const { mode } = kernel.settings.policy
   if (mode !== 'plan') {
@@ -72,7 +80,8 @@ async function answerQuestion(kernel: Kernel, question: string, flags: Flags, io
   if (!images) return 2
   const { tools, outputFormat, json, code, context } = flags
   const asJson = json ?? outputFormat === 'json'
-  const whole = asJson || code || !io.stdout.isTTY
+  const isData = asJson || code
+  const whole = isData || !io.stdout.isTTY
   const voice = whole ? undefined : new AnswerPrinter(io)
   const listeners: AgentOptions = voice
     ? { onDelta: voice.onDelta, onEvent: (event) => void voice.finishText(event) }
@@ -88,7 +97,7 @@ async function answerQuestion(kernel: Kernel, question: string, flags: Flags, io
       const response = code ? extractCode(text) : text
       if (asJson) io.stdout.write(formatDocument(toAnswerDocument(response, agent.model, outcome)))
       else if (![outcome.error?.message, voice?.last].includes(response)) printText(response, io)
-      io.stderr.write(formatNotApplied(outcome))
+      printRefusals(outcome, isData, io)
       const reason = describeReason(outcome)
       if (reason !== undefined) say(io, 'error', reason)
       return not_applied && exit_code === 0 ? 1 : exit_code

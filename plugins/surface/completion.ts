@@ -83,14 +83,15 @@ async function findCandidates(kernel: Kernel, before: readonly string[], partial
   return completeFromHelp(kernel, name, partial, io)
 }
 
+/** Drops the flags of the program. A flag without `=` takes the next word as its value, unless it is a switch. */
 function dropProgramFlags(words: readonly string[]): string[] {
-  const left: string[] = []
+  const remaining: string[] = []
   for (let at = 0; at < words.length; at++) {
     const word = words[at]!
-    if (left.length > 0 || !word.startsWith('-')) left.push(word)
+    if (remaining.length > 0 || !word.startsWith('-')) remaining.push(word)
     else if (!/=|^--(verbose|quiet|no-color)$/.test(word)) at += 1
   }
-  return left
+  return remaining
 }
 
 const listVerbs = (kernel: Kernel): string[] =>
@@ -98,7 +99,7 @@ const listVerbs = (kernel: Kernel): string[] =>
     .contributions()
     .flatMap(({ kind, state, verb: name }) => (kind === 'surface' && state === 'active' && name ? [name] : []))
 
-/** Returns the tools, then the actions of a tool, then its missing fields; after a field with choices, the choices. */
+/** Completes one word of `vtcode call`: a tool, its action, a field that is not given yet, or a choice of a field. */
 function completeCall(kernel: Kernel, words: string[], partial: string): string[] {
   const slots = kernel.list()
   const at = words.findIndex((word, index) => !word.startsWith('-') && words[index - 1] !== '--session')
@@ -109,7 +110,7 @@ function completeCall(kernel: Kernel, words: string[], partial: string): string[
       : slots.map((slot) => slot.tool)
   const own = slots.filter((slot) => slot.tool === tool)
   const slot = own.length === 1 && own[0]!.action === undefined ? own[0] : own.find(({ action }) => action === rest[0])
-  if (!slot) return own.flatMap(({ action = [] }) => action)
+  if (!slot) return own.flatMap(({ action }) => (action === undefined ? [] : [action]))
   const fields = (slot.input['properties'] ?? {}) as Record<string, JsonObject>
   const choices = fields[rest.at(-1)?.replace(/^--/, '') ?? '']?.['enum']
   if (Array.isArray(choices)) return choices.map(String)

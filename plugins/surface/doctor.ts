@@ -12,6 +12,8 @@ import {
   type Settings,
 } from '../../core/index.js'
 import { runContexts, type RunContext } from '../agent/cli/index.js'
+import { listHookFaults } from '../lib/hooks/index.js'
+import { describePrograms, formatPrograms, listDefinitions } from '../lib/language_server/index.js'
 import { listLeftProcesses } from '../lib/process/index.js'
 import { examineSandbox, findSandbox } from '../lib/sandbox/index.js'
 import {
@@ -64,6 +66,7 @@ export default async function doctor(kernel: Kernel, argv: string[], io: Io): Pr
       const reported = [
         ...(probe || retry !== undefined ? await kernel.inspection.loadModules(retry) : kernel.diagnostics()),
         ...kernel.inspection.skills().diagnostics,
+        ...listHookFaults(kernel),
       ]
       // Skills and tools of a changed plugin both report it; one report is enough.
       const errors = new Set(reported.filter(({ severity }) => severity === 'error').map(({ message }) => message))
@@ -146,6 +149,7 @@ async function createReport(kernel: Kernel, diagnostics: Diagnostic[], io: Io) {
       name,
       path: findProgram(name, listSearchFolders(io.env['PATH'], workspace)) ?? null,
     })),
+    language_servers: describePrograms(listDefinitions(contributions), { workspace, searchPath: io.env['PATH'] }),
     diagnostics,
     models: await findIgnoredModels(kernel, io),
   }
@@ -227,6 +231,7 @@ function render(
     skills,
     tools,
     models,
+    language_servers: servers,
     diagnostics,
   }: DoctorReport,
   io: Io,
@@ -247,6 +252,7 @@ function render(
     `plugins    ${contributions.length} found, ${active} active, serving ${slots.length} slots`,
     `skills     ${skills.length} found, ${skills.filter(({ state }) => state === 'active').length} active`,
     `programs   ${there}`,
+    `servers    ${formatPrograms(servers)}`,
     `sandbox    ${formatCommandSandbox(sandbox)}`,
     `           ${formatPluginSandbox(sandbox.plugins)}`,
     ...models.map((line) => `models     ${yellow(toOneLine(line))}`),

@@ -30,6 +30,7 @@ export default async function help(kernel: Kernel, argv: string[], io: Io): Prom
 /** Verbs that share a row, so that the list fits a screen. */
 const SHARED_ROWS: readonly (readonly [string, string])[] = [
   ['trace, export, inspect', 'Show a session: as a page, for programs, live.'],
+  ['mcp, acp', 'Serve the tools to MCP clients, the agent to editors.'],
   ['verify, review', 'Rerun the commands of a certificate; review a change.'],
   ['undo, revert', 'Undo the last call; revert turns of a session.'],
 ]

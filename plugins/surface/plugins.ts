@@ -1,17 +1,9 @@
 import { Option } from 'commander'
-import { isAbsolute, relative } from 'node:path'
-import type { ContributionInfo, Io, Kernel, PluginFolder } from '../../core/index.js'
+import type { Io, Kernel, PluginFolder } from '../../core/index.js'
 import { inspect } from '../../core/manifests/index.js'
 import { readInstalled } from '../../core/trust/index.js'
-import {
-  formatColumns,
-  formatDocument,
-  toOneLine,
-  createPaint,
-  runCommand,
-  say,
-  createVerb,
-} from '../lib/terminal/index.js'
+import { describePlugin } from '../lib/base/index.js'
+import { formatDocument, toOneLine, runCommand, say, createVerb } from '../lib/terminal/index.js'
 import {
   addPlugin,
   resolvePluginsFolder,
@@ -21,6 +13,7 @@ import {
   type AddOptions,
 } from './plugins/install.js'
 import { UserError } from './plugins/user_error.js'
+import { renderList } from './plugins/list.js'
 import { createInfoDocument, renderInfo } from './plugins/show.js'
 import { showUninstalled, searchPlugins } from './plugins/search.js'
 import { createPlugin, runners, templates, type StarterChoice } from './plugins/create_plugin.js'
@@ -34,16 +27,14 @@ export default async function plugins(kernel: Kernel, argv: string[], io: Io): P
   const command = createVerb('plugins', 'List, show, write, check and install plugins.', io)
   command
     .command('list')
-    .description('List every manifest with its state, its layer, its file, and the reason when it is not active.')
+    .description('List every manifest and package with its state, layer and file, and why it is not active.')
     .option('--json', 'print one JSON document, with the folders of plugins')
-    .action(
-      ({ json }: { json?: true }) =>
-        void io.stdout.write(
-          json
-            ? formatDocument(toListDocument(kernel))
-            : render(kernel.inspection.contributions(), kernel.workspace, io),
-        ),
-    )
+    .action(({ json }: { json?: true }) => {
+      const { inspection, workspace } = kernel
+      const plugins = inspection.plugins().map((one) => describePlugin(kernel, one))
+      const found = { plugins, contributions: inspection.contributions() }
+      io.stdout.write(json ? formatDocument(found) : renderList(found, workspace, io))
+    })
   command
     .command('show')
     .alias('info')
@@ -176,27 +167,16 @@ function addInstallCommands(
   }
 }
 
-function toListDocument(kernel: Kernel) {
-  const contributions = kernel.inspection.contributions()
-  const countContributions = (name: string) => contributions.filter(({ id }) => id.startsWith(`${name}:`)).length
-  return {
-    plugins: kernel.inspection
-      .plugins()
-      .map((plugin) => ({ ...plugin, contributions: countContributions(plugin.name) })),
-    contributions,
-  }
-}
-
-async function printInfo(kernel: Kernel, wanted: string, json: boolean, io: Io): Promise<number> {
-  const folder = kernel.inspection.plugins().find(({ name }) => name === wanted) ?? findOwner(kernel, wanted)
+async function printInfo(kernel: Kernel, givenName: string, json: boolean, io: Io): Promise<number> {
+  const folder = kernel.inspection.plugins().find(({ name }) => name === givenName) ?? findOwner(kernel, givenName)
   if (!folder) {
-    const before = await showUninstalled(kernel, wanted, json, io)
+    const before = await showUninstalled(kernel, givenName, json, io)
     if (before !== undefined) return before
     const known = kernel.inspection.plugins().map((plugin) => plugin.name)
     say(
       io,
       'error',
-      `Plugin not found: '${toOneLine(wanted)}'; there are: ${known.join(', ') || 'none'}. \`vtcode plugins ` +
+      `Plugin not found: '${toOneLine(givenName)}'; there are: ${known.join(', ') || 'none'}. \`vtcode plugins ` +
         'list` shows the ids of their contributions.',
     )
     return 1
@@ -206,7 +186,7 @@ async function printInfo(kernel: Kernel, wanted: string, json: boolean, io: Io):
     say(
       io,
       'error',
-      `${toOneLine(wanted)} is part of vtcode, not an installed plugin. \`vtcode plugins list\` shows its state, ` +
+      `${toOneLine(givenName)} is part of vtcode, not an installed plugin. \`vtcode plugins list\` shows its state, ` +
         '`vtcode tools` lists the tools.',
     )
     return 1
@@ -231,27 +211,4 @@ function findOwner(kernel: Kernel, id: string): Pick<PluginFolder, 'name' | 'roo
   return (
     kernel.inspection.plugins().find((plugin) => plugin.name === name) ?? { name, root: one.file, layer: one.layer }
   )
-}
-
-function render(found: ContributionInfo[], workspace: string, io: Io): string {
-  const { bold } = createPaint(io.stdout, io.env)
-  const rows = found.map((one) => [
-    one.id,
-    one.kind,
-    one.state,
-    one.slot ?? one.verb ?? '',
-    one.layer,
-    shortenPath(one.file, workspace),
-    toOneLine(one.reason ?? ''),
-  ])
-  const [head, ...lines] = formatColumns([
-    ['plugin', 'kind', 'state', 'serves', 'layer', 'file', 'reason'],
-    ...rows,
-  ]).split('\n')
-  return [bold(head!), ...lines].join('\n')
-}
-
-function shortenPath(file: string, workspace: string): string {
-  const inside = relative(workspace, file)
-  return toOneLine(inside.startsWith('..') || isAbsolute(inside) ? file : inside)
 }

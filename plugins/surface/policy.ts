@@ -87,7 +87,10 @@ async function explain(kernel: Kernel, words: string[], json: boolean, io: Io): 
       notes: link.notes.map((note) => addOrigin(addCommandOrigins(note, addOrigin))),
     })),
   }
-  io.stdout.write(json ? formatDocument(explanation) : render(explanation, io))
+  if (json) {
+    const { suggestRules } = await import('./policy/suggest.js')
+    io.stdout.write(formatDocument({ ...explanation, suggestions: suggestRules(explanation) }))
+  } else io.stdout.write(render(explanation, io))
   return raw.verdict === 'refused' ? 1 : 0
 }
 

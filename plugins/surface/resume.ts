@@ -1,5 +1,5 @@
 import { openWorkspace, type Io, type Kernel } from '../../core/index.js'
-import { addWorkOptions, addSessionOptions, work, type WorkFlags } from '../agent/cli/index.js'
+import { addWorkOptions, addSessionOptions, readTask, work, type WorkFlags } from '../agent/cli/index.js'
 import { isInteractive, toOneLine, printable, runCommand, say, createVerb } from '../lib/terminal/index.js'
 
 interface ResumeFlags extends WorkFlags {
@@ -15,7 +15,11 @@ export default async function resume(kernel: Kernel, argv: string[], io: Io): Pr
   let code = 0
   const described = createVerb('resume', 'Continue a session: with a new task, or with the interrupted turn.', io)
   const command = addSessionOptions(
-    addWorkOptions(described.argument('[session]', 'its id; else use --last').argument('[task...]', 'what to do next')),
+    addWorkOptions(
+      described
+        .argument('[session]', 'its id; else use --last')
+        .argument('[task...]', 'what to do next; `-` or nothing: from stdin'),
+    ),
   )
     .option('--last', 'the last used session')
     .option('--continue', 'same as --last')
@@ -28,7 +32,7 @@ export default async function resume(kernel: Kernel, argv: string[], io: Io): Pr
       const last = flags.last ?? flags.continue ?? false
       const id = first?.startsWith('ses_') && !last ? first : undefined
       const words = [id === undefined ? (first ?? []) : [], rest].flat(2)
-      const task = words.join(' ') || (flags.goal ?? '')
+      const task = id === undefined && !last ? '' : await readNextTask(words, flags, io)
       const fault = id === undefined && !last ? describeSessionFault(first) : findFlagFault(flags, task)
       if (fault === undefined) code = await resumeRun(kernel, id ?? 'last', task, flags, io)
       else {
@@ -37,6 +41,12 @@ export default async function resume(kernel: Kernel, argv: string[], io: Io): Pr
       }
     })
   return runCommand(command, argv, () => code)
+}
+
+/** Reads the task as `exec` does, from words and a pipe. A goal or an interrupted turn needs none. */
+async function readNextTask(words: string[], { goal, continueTurn }: ResumeFlags, io: Io): Promise<string> {
+  const needsNone = words.length === 0 && (goal !== undefined || continueTurn === true)
+  return needsNone ? (goal ?? '') : readTask(words, io)
 }
 
 function describeSessionFault(first: string | undefined): string {

@@ -28,7 +28,7 @@ export default async function schedule(kernel: Kernel, argv: string[], io: Io): 
     } catch (error) {
       if (!(error instanceof VtError)) throw error
       say(io, 'error', `${error.code}: ${error.message}\n  ${error.problem.hint}`)
-      here.code = error.code === 'VT_SCHED_BAD_EXPRESSION' ? 2 : 1
+      here.code = ['VT_SCHED_BAD_EXPRESSION', 'VT_SCHED_SECRET'].includes(error.code) ? 2 : 1
     }
   }
   const addCommand = (words: string, description: string) =>

@@ -1,4 +1,5 @@
 import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
+import { redactText } from '../../core/text/index.js'
 import type { SessionManifest } from '../agent/cli/index.js'
 import {
   formatAge,
@@ -55,7 +56,7 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
     )
   command
     .command('rename <id> <title...>')
-    .action((id: string, title: string[]) => updateManifest(id, { title: title.join(' ').slice(0, 160) }))
+    .action((id: string, title: string[]) => updateManifest(id, { title: redactText(title.join(' ')).slice(0, 160) }))
   command
     .command('flag <id>')
     .addArgument(command.createArgument('<flag>').choices(['no-export']))

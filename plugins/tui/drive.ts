@@ -12,7 +12,7 @@ import type { ScreenSurface } from './surface.js'
 import { TtyPort, type TerminalPort } from './terminal_io.js'
 import { sequences } from './terminal_modes.js'
 import { createTheme, type Theme } from './theme.js'
-import type { SessionOptions, UiCommand, UiEvent, UiHandle } from './types.js'
+import type { Action, SessionOptions, UiCommand, UiEvent, UiHandle } from './types.js'
 
 /** Interval of frames; a key gets a frame at once, within the burst limit. */
 const FRAME_MS = 34
@@ -50,7 +50,7 @@ export class TerminalSession implements UiHandle {
   private hint: string | undefined
   private lastExitHint = -Infinity
   private focused = true
-  /** Time of the last key and of the last resize. */
+  /** Times of the last key and resize. */
   private lastKey = -Infinity
   private lastResize = -Infinity
 
@@ -223,11 +223,10 @@ export class TerminalSession implements UiHandle {
     this.hint = undefined
     this.lastKey = performance.now()
     const { overlays, prompt, screen } = this
-    const taken =
-      overlays.handleKey(data, (action) => this.matchesAction(data, action)) ||
-      screen.handleKey(data, prompt.isEmpty) ||
-      this.runKeyAction(data)
-    if (!taken) prompt.handleKey(data)
+    const is = (action: Action): boolean => this.matchesAction(data, action)
+    const text = overlays.handleKey(data, is)
+    if (text) for (const key of text) prompt.handleKey(key)
+    else if (!screen.handleKey(data, prompt.isEmpty) && !this.runKeyAction(data, is)) prompt.handleKey(data)
     this.scheduleFrame(true)
   }
 
@@ -238,9 +237,8 @@ export class TerminalSession implements UiHandle {
   }
 
   /** Runs the action of a key. Returns whether the key has one. */
-  private runKeyAction(data: string): boolean {
+  private runKeyAction(data: string, is: (action: Action) => boolean): boolean {
     const { prompt, document } = this
-    const is = (action: Parameters<typeof this.matchesAction>[1]): boolean => this.matchesAction(data, action)
     const simple = (['cycle_mode', 'toggle_detail', 'history'] as const).find(is)
     if (is('interrupt')) this.interrupt()
     else if (is('cancel') && !prompt.completing) document.busy && this.emit({ type: 'cancel' })
@@ -322,11 +320,11 @@ export class TerminalSession implements UiHandle {
       screen.restsCursor &&
       document.moving &&
       (this.prompt.isEmpty || now - this.lastKey > TYPING_MS || now - this.lastResize < RESIZE_MS)
-    const prompt = this.prompt.render(columns, resting)
+    const prompt = this.prompt.render(columns, resting && !overlay)
     const fixed = [
       ...document.renderActivity(columns, theme, Date.now()),
       ...(overlay?.rows ?? []),
-      ...(overlay?.alone ? [] : prompt.rows),
+      ...(overlay ? overlay.below(prompt.rows) : prompt.rows),
     ]
     const finished = document.takeFinished(columns, theme)
     const growing = document.renderGrowing(
@@ -337,7 +335,7 @@ export class TerminalSession implements UiHandle {
     const live = [...growing, '', ...fixed, document.renderStatus(columns, theme, this.hint)]
     const above = live.length - 1
     const typed = resting ? undefined : { ...prompt.cursor, row: above - prompt.rows.length + prompt.cursor.row }
-    const cursor = overlay?.alone
+    const cursor = overlay
       ? overlay.cursor && { ...overlay.cursor, row: above - overlay.rows.length + overlay.cursor.row }
       : typed
     screen.drawFrame(finished, live, cursor)

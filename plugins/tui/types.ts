@@ -50,15 +50,16 @@ export type Overlay =
   /** A list to choose from; typing filters it. */
   | { kind: 'select'; id: string; title: string; choices: readonly OverlayChoice[]; selected?: string }
   /**
-   * A question with one key for each answer. Gets the keys by Tab, or after 300 ms without a key and with an empty
-   * editor.
+   * A question. It receives all keys: arrows or Tab select, Enter answers. Text goes to the editor and never answers. A
+   * `key` answers without Enter if the editor is empty and no other key is pressed shortly before or after it; answers
+   * that last should have none.
    */
   | {
       kind: 'confirm'
       id: string
       title: string
       body: readonly Block[]
-      answers: readonly { key: string; value: string; label: string }[]
+      answers: readonly { key?: string; value: string; label: string; description?: string }[]
       /** Values whose answers are texts, with an initial text to edit. */
       texts?: readonly { value: string; label: string; initial?: string }[]
     }

@@ -1,10 +1,12 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { problem, VtError, type Handler } from '../../core/index.js'
-import { createSlotError, createTempFolder } from '../lib/base/index.js'
-import { serveCalls } from './code/bridge.js'
+import { problem, VtError, type Handler, type Notice } from '../../core/index.js'
+import { createSlotError, createTempFolder, notice } from '../lib/base/index.js'
+import { serveCalls, type SnippetOutput } from './code/bridge.js'
 import { javascriptStart } from './code/javascript.js'
+import { javascriptResult } from './code/javascript_result.js'
 import { pythonModule, pythonStart } from './code/python.js'
+import { pythonResult } from './code/python_result.js'
 import { deliver, reportProgress } from './session/delivery.js'
 import { getSessions } from './session/sessions.js'
 import { startCommand } from './session/start.js'
@@ -22,12 +24,12 @@ interface CodeInput {
 const LANGUAGES = {
   python3: {
     snippet: 'snippet.py',
-    files: { 'vtcode.py': pythonModule, 'start.py': pythonStart },
+    files: { 'vtcode.py': pythonModule, 'vtcode_result.py': pythonResult, 'start.py': pythonStart },
     argv: ['python3', '-B', '-u', 'start.py'],
   },
   javascript: {
     snippet: 'snippet.mjs',
-    files: { 'start.mjs': javascriptStart },
+    files: { 'start.mjs': javascriptStart, 'result.mjs': javascriptResult },
     argv: [process.execPath, 'start.mjs'],
   },
 }
@@ -62,13 +64,14 @@ export default (async (call, context) => {
     }).catch((error: unknown) => {
       throw error instanceof VtError && error.code === 'VT_EXEC_NOT_FOUND' ? createInterpreterError(language) : error
     })
-    const { calls, ...output } = await follow(session)
+    const output = await follow(session)
     const result = output.result && { result: output.result.value }
     const remark = output.result && `[result] ${JSON.stringify(output.result.value)}`
     return await deliver(session, {
       max_output_tokens: input.max_output_tokens ?? settings.max_output_tokens,
-      more: { language, ...result, calls },
+      more: { language, ...result, calls: output.calls },
       ...(remark !== undefined && { remark }),
+      notices: createNotices(output, session.timed_out),
     })
   } finally {
     await rm(folder, { recursive: true, force: true })
@@ -88,6 +91,26 @@ export default (async (call, context) => {
     }
   }
 }) satisfies Handler<CodeInput>
+
+function createNotices({ result, unshown, state }: SnippetOutput, timed_out: boolean): Notice[] {
+  const notices: Notice[] = []
+  if (result && result.kinds.length > 0)
+    notices.push(notice('VT_EXEC_RESULT', `result has values that JSON lacks: ${result.kinds.join(', ')}.`))
+  if (unshown !== undefined) {
+    const way = 'Print the parts that matter, or write them to a file.'
+    notices.push(notice('VT_EXEC_RESULT', `result cannot be shown: ${unshown}. ${way}`))
+  }
+  if (state === 'unsettled')
+    notices.push(notice('VT_EXEC_UNSETTLED', 'An `await` never ended, because nothing was left to settle its promise.'))
+  if (timed_out && state !== 'unsettled') {
+    const what =
+      state === 'done'
+        ? 'The code had ended, but a timer, a server, a thread or a program that it started had not.'
+        : 'The code itself had not ended: it was in a call, a loop or an `await` that takes longer or never ends.'
+    notices.push(notice('VT_EXEC_UNSETTLED', what))
+  }
+  return notices
+}
 
 function createInterpreterError(language: Language): VtError {
   const other = language === 'python3' ? 'javascript' : 'python3'

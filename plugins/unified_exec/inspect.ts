@@ -36,7 +36,7 @@ async function inspectSource(source: StreamSource, input: InspectInput, state: o
   if (input.query !== undefined) {
     const found = await searchSource(
       source,
-      { query: input.query, literal: input.literal, most: input.max_matches },
+      { query: input.query, literal: input.literal, limit: input.max_matches },
       context,
     )
     return ok(
@@ -51,7 +51,8 @@ async function inspectSource(source: StreamSource, input: InspectInput, state: o
 
 function formatMatches({ matches, matched_count }: QueryMatches): string {
   const rows = matches.map(({ line_number, text }) => `${line_number}: ${text}\n`)
-  return `${rows.join('')}${pluralize(matched_count, 'match', 'matches')}\n`
+  const shown = matches.length < matched_count ? `${matches.length} of ` : ''
+  return `${rows.join('')}${shown}${pluralize(matched_count, 'match', 'matches')}\n`
 }
 
 async function inspectScreen(session: CommandSession, state: object) {

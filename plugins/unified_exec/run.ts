@@ -23,7 +23,7 @@ interface RunInput {
   sandbox_permissions?: 'use_default' | 'sandbox_or_ask' | 'require_escalated'
 }
 
-/** `unified_exec/run`: starts a command and waits for its end or for a limited time. */
+/** `unified_exec/run`: starts a command and waits for its end, for a limited time, or until it waits for input. */
 export default (async (call, context) => {
   const { input } = call
   const settings = context.settings.exec
@@ -39,6 +39,9 @@ export default (async (call, context) => {
   } finally {
     stop()
   }
+  // The default limit is for a program that works, not for the answer of a caller.
+  if (session.input.awaited && input.timeout_secs === undefined)
+    session.time.replace({ seconds: settings.idle_secs, since: 'call' })
   return deliver(session, { max_output_tokens: input.max_output_tokens ?? settings.max_output_tokens })
 }) satisfies Handler<RunInput>
 

@@ -6,6 +6,7 @@ import {
   resolveEntry,
   getReads,
   recordChange,
+  listStaleNotices,
   requireEntry,
   type Step,
 } from '../lib/files/index.js'
@@ -32,7 +33,7 @@ export default (async (call, context) => {
   const at = resolveEntry(to, context)
   const made = await findMissingParents(at, workspace)
   const size = await workspace.measure(from)
-  const { content } = entry
+  const { content, changed } = entry
   const step: Step = content
     ? { op: 'write', path: at, ...(there?.content && { before: there.content }), after: content.sha256, made }
     : { op: 'create', path: at, ...size, made }
@@ -40,7 +41,12 @@ export default (async (call, context) => {
     workspace.copy(from, to, { replace: there !== undefined }),
   )
   const { entries, bytes } = copied
-  if (content) getReads(context.session).remember(at, { hash: shortenHash(content.sha256) })
+  // The session has not seen all of a file that changed.
+  if (content && !changed) getReads(context.session).remember(at, { hash: shortenHash(content.sha256) })
   const text = `copied ${visibleLine(from)} -> ${visibleLine(to)} (${entries} ${entries === 1 ? 'entry' : 'entries'})`
-  return ok({ from, to, kind: entry.kind, overwritten: there !== undefined, entries, bytes }, { text })
+  const notices = listStaleNotices(changed)
+  return ok(
+    { from, to, kind: entry.kind, overwritten: there !== undefined, entries, bytes },
+    { text, ...(notices.length > 0 && { notices }) },
+  )
 }) satisfies Handler<CopyInput>

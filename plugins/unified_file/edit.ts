@@ -9,19 +9,34 @@ import {
   type Next,
   type Notice,
 } from '../../core/index.js'
-import { decodeBytes, encode, detectTextForm, type TextForm } from '../lib/base/index.js'
+import {
+  decodeBytes,
+  encode,
+  detectTextForm,
+  restoreCharacters,
+  toByteCharacters,
+  type TextForm,
+} from '../lib/base/index.js'
 import {
   Changes,
+  createBinaryError,
+  createLinesCall,
+  createStaleError,
   diffChanges,
   DIFF_LIMITS,
+  findStaleFile,
   findLineNumber,
   createLineCounter,
   loadTarget,
   createMissingPathError,
   findNearMatches,
   createReadCall,
-  refuseStale,
+  refuseBinary,
+  refuseHalfCharacter,
+  refuseOtherEncoding,
   replaceFile,
+  reportStaleFile,
+  type StaleFile,
   type FileTarget,
 } from '../lib/files/index.js'
 import { dropOverlaps, findOccurrences, convertLineEnds } from './edit/match.js'
@@ -47,12 +62,12 @@ export default (async (call, context) => {
   await using _ = await context.workspace.lock([path], context.signal)
   const target = await loadTarget(path, context)
   if (!target) throw await createMissingPathError(path, context)
-  refuseStale(path, target, expected_hash, context)
+  const changed = findStaleFile(path, target, expected_hash, context)
   const form = detectTextForm(target.bytes)
-  const changes = new Changes(toSearchText(target, form))
+  const changes = new Changes(toSearchText(target.path, target.bytes, form))
   let replacements = 0
   for (const [index, edit] of edits.entries()) {
-    const done = applyEdit(changes, edit, path)
+    const done = applyToCurrent(changes, edit, path, changed)
     if (typeof done !== 'number')
       return call.input.edits ? { ...done, error: { ...done.error, details: { ...done.error.details, index } } } : done
     replacements += done
@@ -63,14 +78,15 @@ export default (async (call, context) => {
     form.encoding === 'utf-8'
       ? changes.bytes
       : Buffer.concat([target.bytes.subarray(0, form.bom), encode(changes.bytes.toString(), form.encoding)])
-  const { hash, resolved, notices } = await replaceFile(call, context, path, target, bytes)
+  const { hash, resolved, notices } = await replaceFile(call, context, path, target, bytes, changed)
   const [first, last] = [changes.all[0]!, changes.all.at(-1)!]
   const lineOf = createLineCounter(changes.bytes)
   const [first_line, last_line] = [lineOf(first.start), lineOf(Math.max(last.start, last.end - 1))]
   const diff = diffChanges(path, changes, DIFF_LIMITS)
-  const all = [...notices, ...createLargeNotices(edits)]
+  const report = reportStaleFile(changed)
+  const all = [...report.notices, ...notices, ...createLargeNotices(edits)]
   const count = replacements === 1 ? '1 replacement' : `${replacements} replacements${describeLines(changes)}`
-  const text = `edited ${visibleLine(path)}:${first_line}-${last_line} (${count})`
+  const text = `edited ${visibleLine(path)}:${first_line}-${last_line} (${count})${report.text}`
   const output = {
     path,
     replacements,
@@ -79,6 +95,7 @@ export default (async (call, context) => {
     hash,
     ...(resolved !== path && { resolved_path: resolved }),
     diff,
+    ...(changed?.diff !== undefined && { diff_since_read: changed.diff }),
   }
   return ok(output, { text, ...(all.length > 0 && { notices: all }) })
 }) satisfies Handler<EditInput>
@@ -99,14 +116,42 @@ function toEdits({ input, given }: Call<EditInput>): Edit[] {
   return edits
 }
 
+/** Applies one edit. A file that changed since it was read is refused where the text to replace is another one. */
+function applyToCurrent(changes: Changes, edit: Edit, path: string, changed: StaleFile | undefined): number | Failure {
+  if (!changed) return applyEdit(changes, edit, path)
+  const done = hasOtherOccurrences(edit, changes.before, changed) ? undefined : applyEdit(changes, edit, path)
+  if (typeof done === 'number') return done
+  const isPlace = !done || done.error.code === 'VT_EDIT_NOT_FOUND' || done.error.code === 'VT_EDIT_NOT_UNIQUE'
+  // The read version had the text, or it is unknown whether it had.
+  if (done && !(isPlace && countReadOccurrences(edit, changed) !== 0)) return done
+  const error = createStaleError(changed).problem
+  // Without the read bytes the changed lines are unknown, so the most similar ones are next.
+  const next = changed.before ? undefined : done?.error.next
+  return { ok: false, error: { ...error, ...(next && { next }) } }
+}
+
+/** Counts the occurrences in the read version; `undefined` if it was not kept. */
+function countReadOccurrences({ old_str }: Edit, { path, before }: StaleFile): number | undefined {
+  return before && findOccurrences(toSearchText(path, before, detectTextForm(before)), old_str).length
+}
+
+/** Returns whether `replace_all` would replace text that the caller has not read. */
+const hasOtherOccurrences = (edit: Edit, current: Buffer, changed: StaleFile): boolean =>
+  edit.replace_all === true &&
+  edit.old_str !== '' &&
+  findOccurrences(current, edit.old_str).length !== (countReadOccurrences(edit, changed) ?? 1)
+
 /**
- * Returns the content to search in, UTF-16 converted to UTF-8. Throws VT_FILE_BINARY for UTF-16 that cannot be
- * converted back.
+ * Returns the content to search in, UTF-16 converted to UTF-8. Throws VT_FILE_BINARY for a file that is not text or
+ * cannot be converted back.
  */
-function toSearchText(target: FileTarget, { encoding, bom }: TextForm): Buffer {
-  if (encoding === 'utf-8') return target.bytes
-  const { text, lossy } = decodeBytes(target.bytes.subarray(bom), encoding)
-  if (lossy) throw problem('VT_FILE_BINARY', { path: target.path })
+function toSearchText(path: string, bytes: FileTarget['bytes'], { encoding, bom }: TextForm): Buffer {
+  if (encoding === 'utf-8') {
+    refuseBinary(path, bytes)
+    return bytes
+  }
+  const { text, lossy } = decodeBytes(bytes.subarray(bom), encoding)
+  if (lossy) throw createBinaryError(path)
   return Buffer.from(text)
 }
 
@@ -121,7 +166,7 @@ function applyEdit(changes: Changes, { old_str, new_str, replace_all = false }: 
   }
   if (old_str === new_str) return noChange(path)
   const { bytes } = changes
-  const found = findOccurrences(bytes, Buffer.from(old_str))
+  const found = findOccurrences(bytes, old_str)
   if (found.length === 0) return notFound(path, bytes, old_str)
   if (found.length > 1 && !replace_all)
     return notUnique(
@@ -130,9 +175,16 @@ function applyEdit(changes: Changes, { old_str, new_str, replace_all = false }: 
       old_str,
       found.map(({ start }) => start),
     )
-  const spans = dropOverlaps(found)
-  changes.replace(spans.map((span) => ({ ...span, by: Buffer.from(convertLineEnds(new_str, bytes, span.start)) })))
-  return spans.length
+  refuseOtherEncoding(path, bytes, new_str)
+  const places = dropOverlaps(found)
+  for (const { start } of places) refuseHalfCharacter(path, bytes, start)
+  changes.replace(
+    places.map(({ start, end, escapes }) => {
+      const text = restoreCharacters(toByteCharacters(convertLineEnds(new_str, bytes, start)), escapes)
+      return { start, end, by: Buffer.from(text, 'latin1') }
+    }),
+  )
+  return places.length
 }
 
 const noChange = (path: string): Failure =>
@@ -143,15 +195,16 @@ function notFound(path: string, bytes: Buffer, old: string): Failure {
   const [best] = near
   const whole = findLineNumber(bytes, bytes.length) <= 400
   const next: Next | undefined = best
-    ? createReadCall(path, toWindow(best.line_number, best.end_line, 3))
+    ? createLinesCall(path, best.line_number, best.end_line)
     : whole
       ? createReadCall(path)
       : undefined
   const differs = best?.differs_in.replaceAll('_', ' ')
-  const hint =
-    best &&
-    `Line ${best.line_number} is most similar and differs in ${differs}. ` +
-      'Copy {field:old_str} exactly from a fresh read.'
+  const hint = old.includes('\ufffd')
+    ? 'Bytes that are not UTF-8 are shown as U+FFFD. Choose an {field:old_str} without this character.'
+    : best &&
+      `Line ${best.line_number} is most similar and differs in ${differs}. ` +
+        'Copy {field:old_str} exactly from a fresh read.'
   return fail('VT_EDIT_NOT_FOUND', `'${path}' does not contain ${quote(old)}.`, {
     details: { near },
     ...(next && { next }),
@@ -161,7 +214,7 @@ function notFound(path: string, bytes: Buffer, old: string): Failure {
 
 function notUnique(path: string, bytes: Buffer, old: string, starts: number[]): Failure {
   const line_numbers = starts.slice(0, 20).map((start) => findLineNumber(bytes, start))
-  const next = createReadCall(path, toWindow(line_numbers[0]!, Math.min(line_numbers[1]!, line_numbers[0]! + 200), 3))
+  const next = createLinesCall(path, line_numbers[0]!, Math.min(line_numbers[1]!, line_numbers[0]! + 200))
   const lines = line_numbers.slice(0, 5).join(', ')
   const message = `${quote(old)} occurs ${starts.length} times in '${path}', first in lines ${lines}.`
   return fail('VT_EDIT_NOT_UNIQUE', message, { details: { count: starts.length, line_numbers }, next })
@@ -170,11 +223,6 @@ function notUnique(path: string, bytes: Buffer, old: string, starts: number[]): 
 const quote = (text: string): string => {
   const line = Array.from(text.split(/\r?\n/).find((one) => one.trim() !== '') ?? text)
   return JSON.stringify(line.length > 60 ? `${line.slice(0, 60).join('')}…` : line.join(''))
-}
-
-const toWindow = (first: number, last: number, margin: number) => {
-  const offset_lines = Math.max(1, first - margin)
-  return { offset_lines, page_size_lines: last + margin - offset_lines + 1 }
 }
 
 function createLargeNotices(edits: Edit[]): Notice[] {

@@ -5,6 +5,7 @@ import {
   resolveEntry,
   getReads,
   recordChange,
+  listStaleNotices,
   requireEntry,
 } from '../lib/files/index.js'
 
@@ -33,8 +34,9 @@ export default (async (call, context) => {
   reads.forget(entry.at)
   reads.forget(at)
   if (lastRead) reads.remember(at, lastRead)
+  const notices = listStaleNotices(entry.changed)
   return ok(
     { from, to, kind: entry.kind, overwritten: there !== undefined },
-    { text: `moved ${visibleLine(from)} -> ${visibleLine(to)}` },
+    { text: `moved ${visibleLine(from)} -> ${visibleLine(to)}`, ...(notices.length > 0 && { notices }) },
   )
 }) satisfies Handler<MoveInput>

@@ -1,13 +1,17 @@
 import { fail, ok, problem, visibleLine, type Call, type Handler, type Notice, type Result } from '../../core/index.js'
-import { decodeBytes, encode, pluralize, detectTextForm, shortenHash } from '../lib/base/index.js'
+import { decodeBytes, pluralize, detectTextForm, shortenHash, toUtf8 } from '../lib/base/index.js'
 import {
   countLines,
   DIFF_LIMITS,
   diffTexts,
+  encodeAddition,
+  encodeReplacement,
+  findLineEnds,
   loadTarget,
   createReadCall,
   refuseStale,
   replaceFile,
+  reportStaleFile,
   type FileTarget,
 } from '../lib/files/index.js'
 
@@ -34,21 +38,36 @@ export default (async (call, context) => {
   const target = await loadTarget(path, context)
   const kept = target && keepExisting(call, target, mode)
   if (kept) return kept
-  if (target || expected_hash) refuseStale(path, target, expected_hash, context)
-
-  const old = mode === 'append' ? target?.bytes : undefined
-  const added = old ? encode(content, detectTextForm(old).encoding) : Buffer.from(content)
-  const bytes = old ? Buffer.concat([old, added]) : added
-  const { hash, resolved, notices } = await replaceFile(call, context, path, target, bytes)
-  const diff = diffTexts(path, target?.bytes ?? Buffer.alloc(0), bytes, DIFF_LIMITS)
-  const rest = { hash, ...(resolved !== path && { resolved_path: resolved }), ...(diff && { diff }) }
-  const answer = createOutput(call, target, mode, bytes, added.length, rest)
-  const eol = mode === 'overwrite' ? createEolNotices(path, target, content) : []
-  const all = [...notices, ...eol]
+  const changed =
+    target || expected_hash
+      ? refuseStale(path, target, expected_hash, context, { allowGrowth: mode === 'append' })
+      : undefined
+  const { bytes, written } = encodeContent(path, content, mode, target?.bytes)
+  const { hash, resolved, notices } = await replaceFile(call, context, path, target, bytes, changed)
+  const diff = diffTexts(path, toUtf8(target?.bytes ?? Buffer.alloc(0)), toUtf8(bytes), DIFF_LIMITS)
+  const rest = {
+    hash,
+    ...(resolved !== path && { resolved_path: resolved }),
+    ...(diff && { diff }),
+    ...(changed?.diff !== undefined && { diff_since_read: changed.diff }),
+  }
+  const answer = createOutput(call, target, mode, bytes, written, rest)
+  const report = reportStaleFile(changed)
+  const all = [...report.notices, ...notices, ...createEolNotices(path, target, bytes)]
   const sizes = `${pluralize(answer.total_lines, 'line')}, ${pluralize(bytes.length, 'byte')}`
-  const text = `${target ? VERBS[mode] : 'created'} ${visibleLine(path)} (${sizes})`
+  const text = `${target ? VERBS[mode] : 'created'} ${visibleLine(path)} (${sizes})${report.text}`
   return ok(answer, { text, ...(all.length > 0 && { notices: all }) })
 }) satisfies Handler<WriteInput>
+
+/** Returns the new bytes of the file, and how many of them the call writes. An existing file keeps its form. */
+function encodeContent(path: string, content: string, mode: Mode, old: Buffer | undefined) {
+  if (!old || old.length === 0) {
+    const bytes = Buffer.from(content)
+    return { bytes, written: bytes.length }
+  }
+  const added = mode === 'append' ? encodeAddition(path, content, old) : encodeReplacement(path, content, old)
+  return { bytes: mode === 'append' ? Buffer.concat([old, added]) : added, written: added.length }
+}
 
 function resolveMode({ input, given }: Call<WriteInput>): Mode {
   if (!input.overwrite) return input.mode
@@ -90,7 +109,8 @@ function createOutput(
   return { path, mode, created: target === undefined, bytes_written: written, total_lines: lines, hash, ...rest }
 }
 
-function createEolNotices(path: string, target: FileTarget | undefined, content: string): Notice[] {
-  if (!target?.bytes.includes('\r\n') || content.includes('\r\n') || !content.includes('\n')) return []
-  return [{ code: 'VT_FILE_EOL_CHANGED', message: `'${path}' had CRLF line ends; it has LF now.` }]
+function createEolNotices(path: string, target: FileTarget | undefined, bytes: Buffer): Notice[] {
+  const [before, after] = [target && findLineEnds(target.bytes), findLineEnds(bytes)]
+  if (!before || !after || before === after) return []
+  return [{ code: 'VT_FILE_EOL_CHANGED', message: `'${path}' had ${before} line ends; it has ${after} now.` }]
 }

@@ -38,7 +38,7 @@ export default (async ({ input, mode, caller }, context) => {
       slots: slots.length,
       plugins: new Set(contributions.map(({ id }) => id.split(':')[0])).size,
       skills: host.skills().catalogue.length,
-      mcp_servers: new Set(slots.flatMap(({ tool }) => /^mcp__(.+?)__/.exec(tool)?.[1] ?? [])).size,
+      mcp_servers: new Set(slots.flatMap(({ group }) => group ?? [])).size,
     },
     engines: await inspectEngines(context),
   }

@@ -1,106 +1,33 @@
-import {
-  ok,
-  problem,
-  visibleLine,
-  type Context,
-  type EntryKind,
-  type Handle,
-  type Handler,
-  type Next,
-} from '../../core/index.js'
+import { ok, type Context, type Handle, type Handler, type JsonObject, type Next } from '../../core/index.js'
 import {
   comparePaths,
   takeFirstByPath,
   pluralize,
-  takeFitting,
-  sortByPath,
+  fitPage,
+  nextCall,
   toBaseName,
   listSearchNotices,
 } from '../lib/base/index.js'
-import { hasPositiveGlob, compileGlob, isGlob } from '../lib/globs/index.js'
+import { hasPositiveGlob } from '../lib/globs/index.js'
 import {
   walkEntries,
   statEntries,
   openToSearch,
-  toPatternRefusal,
-  countMatches,
-  searchInProcess,
   listUnsortedFiles,
   type WalkOptions,
   type ListedEntry,
 } from '../lib/search/index.js'
-import { renderTree } from './list/tree.js'
-
-export interface ListInput {
-  path: string
-  mode: 'list' | 'recursive' | 'tree' | 'find_name' | 'find_content' | 'largest'
-  max_results: number
-  page: number
-  pattern?: string
-  name_pattern?: string
-  content_pattern?: string
-  file_extensions?: string[]
-  entry_type?: 'any' | 'file' | 'dir'
-  case_sensitive?: boolean
-  include_hidden: boolean
-  include_ignored: boolean
-  follow: boolean
-  max_depth?: number
-  max_items?: number
-  globs?: string | string[]
-  response_format?: 'concise' | 'detailed'
-}
-export interface ListItem {
-  path: string
-  type: 'file' | 'dir' | 'symlink' | 'other'
-  matches?: number
-  size?: number
-  name: string
-  depth: number
-  /** ISO 8601. */
-  modified: string
-  target?: string
-}
-export interface ListOutput {
-  items: ListItem[]
-  total: number
-  page: number
-  per_page: number
-  has_more: boolean
-  mode: ListInput['mode']
-  path: string
-  truncated: boolean
-  total_is_lower_bound?: true
-  tree?: string
-  ignored_count?: number
-  hidden_count?: number
-  message?: string
-  next?: Next
-}
-
-/** An entry without its stat. */
-interface Row {
-  path: string
-  kind: EntryKind
-  matches?: number
-}
-interface Collected {
-  /** All entries, or the first of `count`. */
-  rows: Row[]
-  count?: number
-  incomplete: boolean
-  complaints: string[]
-  skipped?: string[]
-  fallback?: boolean
-  /** Number of entries below each directory at the lowest level shown. */
-  deeper?: Map<string, number>
-  counts?: { ignored_count: number; hidden_count: number }
-}
+import { findByContent } from './list/by_content.js'
+import { createFilter, createTests, resolveType } from './list/filter.js'
+import { explainNoEntries } from './list/no_entries.js'
+import { isDeepList, MAX_DEPTH, toListQuery, resolveDepth, toWalkOptions } from './list/list_query.js'
+import { renderRow, renderTree } from './list/tree.js'
+import type { Collected, ListInput, ListItem, ListOutput, ListQuery, Row } from './list/types.js'
 
 /** Lists files in pages of one sorted list. */
 const list: Handler<ListInput, ListOutput> = async ({ input, given }, context) => {
   await using target = await openToSearch(context, input.path)
-  const collected = await collect(target, input, context)
+  const collected = await collect(target, await toListQuery(input, context), context, input.globs)
   const total = collected.count ?? collected.rows.length
   const per_page = Math.min(input.max_results, input.max_items ?? Infinity)
   const start = (input.page - 1) * per_page
@@ -109,35 +36,28 @@ const list: Handler<ListInput, ListOutput> = async ({ input, given }, context) =
     context,
     window.map((row) => row.path),
   )
-  const items = takeFitting(window.flatMap((row) => toItem(row, entries.get(row.path), input) ?? []))
-  const has_more = start + window.length < total
-  const pages = Math.ceil(total / per_page)
-  const count = pluralize(total, 'entry', 'entries')
+  const all = window.flatMap((row) => toItem(row, entries.get(row.path), input) ?? [])
+  const { items, ...size } = fitPage(all, input.page, per_page)
+  const isSmaller = size.per_page < per_page
+  const left = total - start - (isSmaller ? size.per_page : window.length)
+  const has_more = left > 0
   const output: ListOutput = {
     items,
     total,
-    page: input.page,
-    per_page,
+    ...size,
     has_more,
     mode: input.mode,
     path: input.path,
     truncated: has_more || collected.incomplete,
     ...(collected.incomplete && { total_is_lower_bound: true as const }),
     ...collected.counts,
-    ...(has_more && {
-      message: `Page ${input.page} of ${pages} (${count}). Next: page=${input.page + 1}.`,
-      next: { tool: 'unified_search', input: { action: 'list', ...given, page: input.page + 1 } },
-    }),
-    ...(total > 0 &&
-      start >= total && {
-        message: `Page ${input.page} is past the last of ${pluralize(pages, 'page')} (${count}).`,
-        next: { tool: 'unified_search', input: { action: 'list', ...given, page: pages } },
-      }),
+    ...describeNext({ ...size, asked: input.page, total, start, has_more, isSmaller, fields: collected.fields }, given),
   }
-  const notices = listSearchNotices(collected)
+  const notices = [...listSearchNotices(collected), ...(collected.notices ?? [])]
   const extra = notices.length > 0 ? { notices } : {}
   if (input.mode !== 'tree') return ok(output, { text: render(output), ...extra })
-  const picture = renderTree(items, input.path, collected.deeper ?? new Map(), total - start - window.length)
+  if (total === 0) return ok({ ...output, tree: '' }, { text: render(output), ...extra })
+  const picture = renderTree(items, input.path, collected.deeper ?? new Map(), left)
   return ok(
     { ...output, items: [], tree: picture },
     { text: [picture, output.message].filter(Boolean).join('\n'), ...extra },
@@ -145,15 +65,64 @@ const list: Handler<ListInput, ListOutput> = async ({ input, given }, context) =
 }
 export default list
 
-const resolveDepth = ({ mode, max_depth }: ListInput): number =>
-  max_depth ?? (mode === 'list' ? 1 : mode === 'tree' ? 3 : 64)
+interface Page {
+  page: number
+  /** The page of the call. */
+  asked: number
+  per_page: number
+  total: number
+  start: number
+  has_more: boolean
+  /** The answer has fewer entries than the call wants. */
+  isSmaller: boolean
+  fields: Collected['fields'] | undefined
+}
 
-/** Collects every entry that passes the filters, in the order of the answer. */
-async function collect(target: Handle, input: ListInput, context: Context): Promise<Collected> {
+/** Returns the message of a page and the call that continues. */
+function describeNext(
+  { page, asked, per_page, total, start, has_more, isSmaller, fields }: Page,
+  given: JsonObject,
+): Pick<ListOutput, 'message' | 'next'> {
+  const createNext = (more: JsonObject): Next => nextCall('list', { ...given, ...more })
+  if (fields) return { next: createNext(fields) }
+  const pages = Math.ceil(total / per_page)
+  const count = pluralize(total, 'entry', 'entries')
+  if (has_more) {
+    const smaller = isSmaller ? `max_results=${per_page}, ` : ''
+    return {
+      message: `Page ${page} of ${pages} (${count}). Next: ${smaller}page=${page + 1}.`,
+      next: createNext({ ...(isSmaller && { max_results: per_page }), page: page + 1 }),
+    }
+  }
+  if (total === 0 || start < total) return {}
+  return {
+    message: `Page ${asked} is past the last of ${pluralize(pages, 'page')} (${count}).`,
+    next: createNext({ page: pages }),
+  }
+}
+
+/** Collects every entry that passes the filters, in the order of the answer, and explains a list without entries. */
+async function collect(
+  target: Handle,
+  input: ListQuery,
+  context: Context,
+  globs: ListInput['globs'],
+): Promise<Collected> {
   const passes = createFilter(input)
-  if (input.mode === 'find_content') return findByContent(input, passes, context)
+  if (input.mode === 'find_content') return findByContent(input, passes, context, globs)
   if (target.kind === 'file')
     return { rows: [{ path: target.path, kind: 'file' as const }].filter(passes), incomplete: false, complaints: [] }
+  const found = await collectEntries(target, input, passes, context)
+  if ((found.count ?? found.rows.length) > 0) return found
+  return { ...found, ...(await explainNoEntries(target, input, passes, context)) }
+}
+
+async function collectEntries(
+  target: Handle,
+  input: ListQuery,
+  passes: (row: Row) => boolean,
+  context: Context,
+): Promise<Collected> {
   const [discovery, depth] = [toWalkOptions(input), resolveDepth(input)]
   if (resolveType(input) === 'file' && input.mode !== 'list' && input.mode !== 'tree')
     return collectFiles(target, { ...discovery, max_depth: depth }, input, context)
@@ -161,13 +130,13 @@ async function collect(target: Handle, input: ListInput, context: Context): Prom
   const whole = input.mode === 'tree' || hasPositiveGlob(discovery.globs)
   const { entries, ignored, hidden, ...found } = await walkEntries(context, target, {
     ...discovery,
-    max_depth: whole ? 64 : depth,
+    max_depth: whole ? MAX_DEPTH : depth,
   })
   const all = entries.filter(passes)
   if (input.mode === 'tree') return { ...found, ...cutAtDepth(all, input.path, depth) }
   const rows = whole ? cutAtDepth(all, input.path, depth).rows : all
   if (input.mode === 'largest') return { ...found, rows: await sortBySize(rows, context) }
-  if (input.mode === 'list')
+  if (input.mode === 'list' && !isDeepList(input))
     return { ...found, rows: sortDirectoriesFirst(rows), counts: { ignored_count: ignored, hidden_count: hidden } }
   return { ...found, rows }
 }
@@ -176,7 +145,7 @@ async function collect(target: Handle, input: ListInput, context: Context): Prom
 async function collectFiles(
   target: Handle,
   discovery: WalkOptions,
-  input: ListInput,
+  input: ListQuery,
   context: Context,
 ): Promise<Collected> {
   const found = await listUnsortedFiles(context, target, discovery)
@@ -190,66 +159,6 @@ async function collectFiles(
     rows: takeFirstByPath(paths, (path) => path, input.page * input.max_results).map(toRow),
     count: paths.length,
   }
-}
-
-function toWalkOptions(input: ListInput): WalkOptions {
-  return {
-    include_hidden: input.include_hidden,
-    include_ignored: input.include_ignored,
-    follow: input.follow,
-    globs: [input.globs ?? []].flat(),
-  }
-}
-
-const resolveType = ({ entry_type, mode }: ListInput) =>
-  entry_type ?? (mode === 'find_content' || mode === 'largest' ? 'file' : 'any')
-
-function createFilter(input: ListInput): (row: Row) => boolean {
-  const tests = createTests(input)
-  return (row) => tests.every((test) => test(row))
-}
-
-function createTests(input: ListInput): ((row: Row) => boolean)[] {
-  const wanted = resolveType(input)
-  const sensitive = (text: string) => input.case_sensitive ?? text !== text.toLowerCase()
-  const relative =
-    input.path === '.'
-      ? (path: string) => path
-      : (path: string) => path.slice(input.path.length + 1) || toBaseName(path)
-  const tests: ((row: Row) => boolean)[] = []
-  if (wanted !== 'any') tests.push((row) => row.kind === (wanted === 'dir' ? 'directory' : 'file'))
-  if (input.file_extensions?.length) {
-    const endings = input.file_extensions.map((extension) => `.${extension.replace(/^\./, '')}`)
-    tests.push((row) => row.kind !== 'directory' && endings.some((ending) => row.path.endsWith(ending)))
-  }
-  if (input.pattern !== undefined) {
-    const matches = compileGlob(input.pattern, sensitive(input.pattern))
-    tests.push((row) => matches(relative(row.path)))
-  }
-  if (input.name_pattern !== undefined) {
-    const matches = createNameTest(input.name_pattern, sensitive(input.name_pattern))
-    // A pattern with a slash matches paths, not names.
-    const toTestedName = input.name_pattern.includes('/') ? relative : toBaseName
-    tests.push((row) => matches(toTestedName(row.path)))
-  }
-  return tests
-}
-
-/**
- * Creates a test whether a name matches a glob or holds a text. Throws VT_INPUT_INVALID for a glob of too many parts.
- */
-function createNameTest(pattern: string, sensitive: boolean): (name: string) => boolean {
-  if (isGlob(pattern)) {
-    try {
-      return compileGlob(pattern, sensitive)
-    } catch (error) {
-      throw problem('VT_INPUT_INVALID', {
-        problem: `'name_pattern' ${JSON.stringify(pattern.slice(0, 80))} ${(error as Error).message}.`,
-      })
-    }
-  }
-  const wanted = sensitive ? pattern : pattern.toLowerCase()
-  return (name) => (sensitive ? name : name.toLowerCase()).includes(wanted)
 }
 
 const sortDirectoriesFirst = (rows: Row[]): Row[] => [
@@ -280,34 +189,6 @@ async function sortBySize(rows: Row[], context: Context): Promise<Row[]> {
   return rows.sort((a, b) => size(b) - size(a) || comparePaths(a.path, b.path))
 }
 
-/** Finds files that hold the pattern, with their counts. */
-async function findByContent(input: ListInput, passes: (row: Row) => boolean, context: Context): Promise<Collected> {
-  const patterns = [input.content_pattern!]
-  const query = {
-    ...toWalkOptions(input),
-    path: input.path,
-    patterns,
-    only: (path: string) => passes({ path, kind: 'file' }),
-    ...(input.case_sensitive !== undefined && { case_sensitive: input.case_sensitive }),
-    ...(input.max_depth !== undefined && { max_depth: input.max_depth }),
-  }
-  // ripgrep would follow links out of the workspace.
-  const byRipgrep = input.follow ? undefined : countMatches(context, query)
-  const found = await Promise.resolve(byRipgrep)
-    .then((answer) => answer ?? searchInProcess(context, query))
-    .catch((error: unknown) => {
-      throw toPatternRefusal(patterns, error)
-    })
-  return {
-    ...found,
-    rows: sortByPath(found.files, ({ file }) => file).map(({ file, count }) => ({
-      path: file,
-      kind: 'file',
-      matches: count,
-    })),
-  }
-}
-
 function toItem(
   { path, matches }: Row,
   entry: ListedEntry | undefined,
@@ -329,14 +210,6 @@ function toItem(
 }
 
 function render({ items, total, mode, message }: ListOutput): string {
-  const lines = items.map(({ path, type, matches, size }) => {
-    const more =
-      matches !== undefined
-        ? `: ${pluralize(matches, 'match', 'matches')}`
-        : mode === 'largest'
-          ? `: ${size} bytes`
-          : ''
-    return visibleLine(path) + (type === 'dir' ? '/' : '') + more
-  })
+  const lines = items.map((item) => renderRow(item, mode === 'largest'))
   return [...lines, message ?? pluralize(total, 'entry', 'entries')].join('\n')
 }

@@ -102,10 +102,13 @@ async function outlineOthers(
     })
     if (result.ok) {
       found.files.push(
-        ...((result.output as JsonObject)['files'] as OutlinedFile[]).filter(({ path }) => wanted.has(path)),
+        ...((result.output as JsonObject)['files'] as Omit<OutlinedFile, 'isBroken'>[])
+          .filter(({ path }) => wanted.has(path))
+          .map((file) => ({ ...file, isBroken: false })),
       )
       // Notices about the walk are already reported.
-      found.notices.push(...(result.notices ?? []).filter(({ code }) => code === 'VT_SEARCH_SKIPPED'))
+      const own = ['VT_SEARCH_SKIPPED', 'VT_SEARCH_PARSE']
+      found.notices.push(...(result.notices ?? []).filter(({ code }) => own.includes(code)))
     } else if (result.error.code === 'VT_SEARCH_ENGINE_MISSING') found.missing.push(title)
     else if (single) throw new VtError(result.error)
     else found.notices.push(notice('VT_SEARCH_PARTIAL', `${title}: ${result.error.message}`))

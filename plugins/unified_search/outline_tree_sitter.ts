@@ -1,32 +1,20 @@
-import { programFile, type Context, type Handle, type Handler, type Notice } from '../../core/index.js'
-import { notice, createSlotError, formatNames, createWorker, WorkerError } from '../lib/base/index.js'
+import type { Handler, Notice } from '../../core/index.js'
+import { notice, createSlotError, formatNames, WorkerError } from '../lib/base/index.js'
 import { openIfReadable, tooHardToParse } from '../lib/search/index.js'
 import {
   createOutlineAnswer,
   outlinedByAstGrep,
-  getCachedItems,
   languageByName,
   languages,
   describeSkipped,
-  cacheItems,
   findOutlineSubjects,
   createShaper,
   isTooLargeToOutline,
-  readOutlineVersion,
   resolveLanguage,
-  type OutlineItem,
   type OutlinedFile,
   type OutlineInput,
 } from '../lib/syntax/index.js'
-import type { ParsedOutline, OutlineJob } from './outline_tree_sitter/worker.js'
-
-/** Languages with a grammar and a query in the folder `outline_tree_sitter`. */
-const SERVED = new Set(
-  (
-    'bash c cpp csharp css dart elixir go haskell hcl html java javascript json lua nix php python ruby rust scala ' +
-    'solidity svelte toml tsx typescript vue yaml zig'
-  ).split(' '),
-)
+import { GrammarProblem, parseSymbols, SERVED } from './outline_tree_sitter/parse_symbols.js'
 
 /** Outlines languages without rules in ast-grep by tree-sitter grammars and queries of this project. */
 const outline: Handler<OutlineInput> = async (call, context) => {
@@ -48,7 +36,7 @@ const outline: Handler<OutlineInput> = async (call, context) => {
     if (!handle) continue
     try {
       if (isTooLargeToOutline(handle, found.single)) large.push(path)
-      else files.push({ path, lang: language.title, items: await readSymbols(handle, language.id, context) })
+      else files.push({ path, lang: language.title, ...(await parseSymbols(handle, language.id, context)) })
     } catch (error) {
       if (error instanceof GrammarProblem) {
         // The grammars of all further languages still work.
@@ -98,27 +86,3 @@ const missing = (title: string) =>
         `Unknown language '${title}'; known: ${languages.map(({ id }) => id).join(' ')}.`,
         { hint: 'Give one of them as lang, or omit lang: the file extension decides.' },
       )
-
-const parse = createWorker<OutlineJob, ParsedOutline>(
-  programFile('plugins/unified_search/outline_tree_sitter/worker.js'),
-  {
-    growth_mb: 512,
-  },
-)
-
-async function readSymbols(handle: Handle, language: string, { host, signal }: Context): Promise<OutlineItem[]> {
-  const version = await readOutlineVersion(handle, `tree-sitter:${language}`)
-  const known = getCachedItems(version)
-  if (known) return known
-  const drawn = await parse(
-    { bytes: await handle.read(0, handle.stat.bytes), language },
-    signal,
-    host.timeouts.parse / 1000,
-  )
-  if ('no_grammar' in drawn) throw new GrammarProblem(drawn.no_grammar)
-  cacheItems(version, drawn.items)
-  return drawn.items
-}
-
-/** A grammar that cannot be loaded. */
-class GrammarProblem extends Error {}

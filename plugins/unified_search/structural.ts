@@ -11,8 +11,9 @@ import type { StructuralInput } from './structural/types.js'
 const structural: Handler<StructuralInput> = async (call, context) => {
   const remarks = checkFields(call.input, call.given)
   const answers = { query: runPattern, rewrite: runPattern, scan: runScan, test: runRuleTests, inspect: inspectProject }
-  const answer = await answers[call.input.workflow](call, context, remarks)
-  if (answer) return answer
-  throw engineMissing()
+  const answer = await answers[call.input.workflow](call, context)
+  if (!answer) throw engineMissing()
+  const notices = [...remarks.notices, ...(answer.notices ?? [])]
+  return notices.length > 0 ? { ...answer, notices } : answer
 }
 export default structural

@@ -11,12 +11,12 @@ export interface WebResult {
   snippet: string
 }
 /**
- * A search engine. Calls `sent.answered` when the server answers; throws VT_WEB_* otherwise. An empty list means no
+ * A search engine. Calls `progress.answered` when the server answers; throws VT_WEB_* otherwise. An empty list means no
  * results.
  */
 export interface WebEngine {
   name: string
-  find(query: string, sent: { answered(): void }): Promise<WebResult[]>
+  find(query: string, progress: { answered(): void }): Promise<WebResult[]>
 }
 export interface SearchOutput {
   query: string
@@ -113,8 +113,8 @@ function removeDuplicates(found: WebResult[]): WebResult[] {
   })
 }
 
-const toResultKey = ({ hostname, port, pathname, search: asked }: URL): string => {
-  const parameters = [...new URLSearchParams(asked)].filter(([name]) => !/^(utm_\w+|gclid|fbclid)$/.test(name)).sort()
+const toResultKey = ({ hostname, port, pathname, search }: URL): string => {
+  const parameters = [...new URLSearchParams(search)].filter(([name]) => !/^(utm_\w+|gclid|fbclid)$/.test(name)).sort()
   return JSON.stringify([hostname.replace(/^www\./, ''), port, pathname.replace(/\/$/, ''), parameters])
 }
 

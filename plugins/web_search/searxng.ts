@@ -8,8 +8,8 @@ interface Options {
 }
 
 /**
- * Searches a SearXNG server of the user by its JSON (`search.formats` of the server must have `json`). Declines
- * unless the settings name it.
+ * Searches through the JSON interface of the user's SearXNG server (`search.formats` of the server must have `json`).
+ * Declines unless `web.search.provider` is `searxng`.
  */
 const searxng: Handler<WebQuery, SearchOutput> = (call, context) => {
   if (context.settings.web.search.provider !== 'searxng') return undefined
@@ -20,11 +20,18 @@ const searxng: Handler<WebQuery, SearchOutput> = (call, context) => {
     })
   const engine: WebEngine = {
     name: 'searxng',
-    async find(query, sent) {
+    async find(query, progress) {
       const url = new URL('search', base_url.endsWith('/') ? base_url : `${base_url}/`)
       url.search = new URLSearchParams({ q: query, format: 'json' }).toString()
       const { text } = await fetchPage(
-        { url: url.href, headers, max_bytes: 2_000_000, timeout_secs: 15, max_redirects: 3, onAnswer: sent.answered },
+        {
+          url: url.href,
+          headers,
+          max_bytes: 2_000_000,
+          timeout_secs: 15,
+          max_redirects: 3,
+          onAnswer: progress.answered,
+        },
         context.settings.web,
         context.signal,
       )
@@ -43,10 +50,10 @@ function readResults(text: string): WebResult[] {
     results = undefined
   }
   if (!Array.isArray(results)) throw webFailure('VT_WEB_PARSE', 'The answer of searxng is not a JSON list of results.')
-  const word = (value: unknown): string => (typeof value === 'string' ? value : '')
+  const toText = (value: unknown): string => (typeof value === 'string' ? value : '')
   return (results as Record<string, unknown>[]).map((result) => ({
-    title: word(result?.['title']),
-    url: word(result?.['url']),
-    snippet: word(result?.['content']),
+    title: toText(result?.['title']),
+    url: toText(result?.['url']),
+    snippet: toText(result?.['content']),
   }))
 }

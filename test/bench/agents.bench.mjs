@@ -2,21 +2,19 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { openWorkspace } from '../../build/core/workspace/index.js'
+import { createWorktree } from '../../build/plugins/lib/worktrees/index.js'
 import { versus } from './measure.mjs'
 import { inFolder, measuredIn, modelServer, place, withModel } from './scene.mjs'
 
 const FILES = 3000
 const SHARED = 8
 const SPAWNS = 12
-const built = (file) => fileURLToPath(new URL(`../../build/${file}`, import.meta.url))
 
 export default async () => [await inFolder(worktrees), ...(await inFolder(children))]
 
 /** Our copy with all that belongs to it, against a worktree of git at the same commit. Each is made anew, and removed outside of the time. */
 async function worktrees(folder) {
-  const { openWorkspace } = await import(built('core/workspace/index.js'))
-  const { createWorktree } = await import(built('plugins/lib/worktrees/index.js'))
   const root = join(folder, 'repository')
   mkdirSync(root)
   for (let at = 0; at < FILES; at++) {

@@ -1,6 +1,7 @@
 // An agent that finishes: what deciding costs, what it adds to a conversation, what a tracker and proved work add to a turn.
 import { decide } from '../../build/plugins/agent/finish/index.js'
 import { estimateTokens } from '../../build/plugins/agent/model/index.js'
+import { finishPart } from '../../build/plugins/agent/task/index.js'
 import { inFolder, measuredIn, modelServer, place, withModel } from './scene.mjs'
 
 const TURNS = 200
@@ -20,25 +21,13 @@ const steps = (count, status) =>
     ...(at % 3 === 0 && { verify: ['true'] }),
   }))
 const state = (items) => ({
+  ...finishPart.begin(),
   tracker: { title: 'Add retry to client', items },
-  goal: undefined,
-  verified: undefined,
   changes: 9,
   files_changed: true,
-  failures: { all: 0, same: 0, last: '' },
-  idle: { turns: 0, now: false },
-  owed: undefined,
-  stalled: 0,
-  fresh: undefined,
-  untold: false,
-  blocked: undefined,
-  artifacts: {},
-  phase: undefined,
-  revisions: 0,
-  unheard: undefined,
-  untold_refusals: [],
+  unread_refusals: [],
 })
-const around = { told: false, on: true, waiting: false, evaluated: false }
+const around = { refusalsRead: false, on: true, waiting: false, evaluated: false }
 
 export default () =>
   inFolder(async (folder) => {

@@ -6,10 +6,11 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createKernel } from 'vtcode'
+import { listCallPaths } from '../../build/core/input/index.js'
+import { openWorkspace } from '../../build/core/workspace/index.js'
 import { inTurn, median, runs } from './measure.mjs'
 
 const project = join(dirname(fileURLToPath(import.meta.url)), '../..')
-const rooms = (name) => import(join(project, 'build', name))
 
 export default async function bench() {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'vtcode-bench-')))
@@ -25,7 +26,6 @@ async function places(folder) {
   const root = join(folder, 'places')
   mkdirSync(join(root, 'deep/er'), { recursive: true })
   writeFileSync(join(root, 'deep/er/a.txt'), 'text\n')
-  const [{ openWorkspace }, { placesOf }] = [await rooms('core/workspace/index.js'), await rooms('core/input/index.js')]
   const plain = openWorkspace(root, { home: join(folder, 'home') })
   const shape = { paths: [['path', 'workspace-path']] }
   const kernel = await createKernel({
@@ -56,7 +56,7 @@ async function places(folder) {
     const judged = () =>
       use(
         plain.createCallView(
-          placesOf({ path: kind === 'write' ? 'deep/er/c.txt' : input.path }, shape, [kind], plain),
+          listCallPaths({ path: kind === 'write' ? 'deep/er/c.txt' : input.path }, shape, [kind], plain),
           () => {},
         ),
       )

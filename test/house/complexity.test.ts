@@ -5,7 +5,6 @@ const LIMIT = 15
 
 /** Functions over the limit, by `file: function`. An entry may shrink and go; no entry may grow or be added. */
 const exceptions: Record<string, number> = {
-  'core/config/merge.ts: mergeValue': 16,
   'core/config/settings.ts: readFileSources': 18,
   'core/config/workspace_rules.ts: isAsStrict': 19,
   'core/calls/call.ts: invoke': 23,
@@ -15,15 +14,14 @@ const exceptions: Record<string, number> = {
   'core/trust/lockfile.ts: openLockVerifier': 24,
   'plugins/agent/providers/entry.ts: findEntryFault': 24,
   'plugins/agent/model/request.ts: askWithRetries': 24,
-  'plugins/agent/model/stream.ts: readAnswer': 37,
+  'plugins/agent/model/stream.ts: readAnswer': 29,
   'plugins/agent/model/transport.ts: createTransport': 23,
   'plugins/agent/thread.ts: Thread.run': 21,
-  'plugins/lib/rules/read_only.ts: countOptionWords': 16,
   'plugins/lib/rules/rules.ts: parseRule': 23,
   'plugins/lib/search/match_positions.ts: findOccurrences': 18,
-  'plugins/lib/search/search.ts: findWithPositions': 19,
+  'plugins/lib/search/search.ts: findWithPositions': 17,
   'plugins/lib/shell/git_starts.ts: readGitStarts': 16,
-  'plugins/lib/shell/read_command.ts: Reader.readArgv': 18,
+  'plugins/lib/shell/read_command.ts: Reader.readArgv': 16,
   'plugins/lib/shell/read_word.ts: readWord': 17,
   'plugins/lib/shell/wrappers.ts: readShell': 17,
   'plugins/lib/shell/wrappers.ts: skipOptions': 16,
@@ -34,11 +32,7 @@ const exceptions: Record<string, number> = {
   'plugins/surface/mcp/sessions.ts: createSessions': 22,
   'plugins/surface/plugins/indexes.ts: parseEntries': 16,
   'plugins/surface/plugins/indexes.ts: fetchOffer': 21,
-  'plugins/surface/plugins/indexes.ts: pinSource': 20,
   'plugins/surface/plugins/install.ts: addPlugin': 17,
-  'plugins/unified_exec/code/bridge.ts: serveCalls': 16,
-  'plugins/unified_search/structural/search.ts: Search.searchByProgram': 24,
-  'plugins/unified_search/structural/search.ts: Search.reportOutcome': 16,
 }
 
 describe('functions', () => {

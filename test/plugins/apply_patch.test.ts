@@ -48,6 +48,18 @@ describe('apply_patch: grammar', () => {
     }
   })
 
+  it('accepts a patch of exactly 1 MiB and refuses a longer one', async () => {
+    const rows = '+0123456789abcde\n'.repeat(60_000)
+    const frame = envelope('*** Add File: long.txt', `${rows}+`)
+    const patch = (size: number) => frame.replace(rows, `${rows}+${'x'.repeat(size - frame.length - 2)}\n`)
+    expect(await apply(patch(1024 ** 2 + 1))).toMatchObject({
+      error: { code: 'VT_INPUT_TOO_LARGE', message: expect.stringContaining('1048577') },
+    })
+    expect(existsSync(join(booted.root, 'long.txt'))).toBe(false)
+    expect(await apply(patch(1024 ** 2))).toMatchObject({ ok: true })
+    expect(statSync(join(booted.root, 'long.txt')).size).toBeGreaterThan(900_000)
+  })
+
   it('keeps markers inside lines as content', async () => {
     await apply(envelope('*** Add File: n', '+*** End Patch', '+$& $1'))
     await apply(update('n', ' *** End Patch', '-$& $1', '+*** Begin Patch'))
@@ -65,16 +77,18 @@ describe('apply_patch: grammar', () => {
     ['an empty hunk', update('a.txt', '@@', '@@', '-one', '+1', '@@'), 8],
     ['a line without a mark', update('a.txt', '-one', 'two'), 4],
     ['an added file with context', envelope('*** Add File: n', '+x', ' y'), 4],
-    ['wrong counts', '--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,9 @@\n-one\n+1\n', 1],
-    ['a binary patch', 'diff --git a/a.txt b/a.txt\nindex 1..2 100644\nBinary files a/a.txt and b/a.txt differ\n', 1],
-    ['a mode alone', 'diff --git a/a.txt b/a.txt\nold mode 100644\nnew mode 100755\n', 1],
+    ['a binary patch', 'diff --git a/a.txt b/a.txt\nindex 1..2 100644\nBinary files a/a.txt and b/a.txt differ\n', 3],
+    ['a binary literal', 'diff --git a/a.txt b/a.txt\nindex 1..2 100644\nGIT binary patch\nliteral 1\n', 3],
+    ['a line after a hunk', '--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+1\ntwo\n', 6],
+    ['hunks without a file', `--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+1\n\n@@\n@@ -2 +2 @@\n-two\n+2\n`, 7],
+    ['context in a new file', '--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n one\n+1\n', 1],
     ['a link', 'diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc/passwd\n', 1],
     [
       'a submodule',
       'diff --git a/m b/m\nnew file mode 160000\n--- /dev/null\n+++ b/m\n@@ -0,0 +1 @@\n+Subproject commit 1\n',
       1,
     ],
-    ['a quoted path', '--- "a/\\056\\056/x"\n+++ "b/\\056\\056/x"\n@@ -1 +1 @@\n-one\n+1\n', 1],
+    ['a header without a change', 'diff --git a/a.txt b/a.txt\nindex 1..1 100644\n', 1],
   ]
   it.each(wrong)('refuses %s and names the line and the right form', async (_, patch, line) => {
     const before = snapshot()
@@ -103,7 +117,8 @@ describe('apply_patch: grammar', () => {
         code: 'VT_PATH_OUTSIDE',
       })
     }
-    expect(await error('--- /dev/null\n+++ /etc/x\n@@ -0,0 +1 @@\n+x\n')).toMatchObject({ code: 'VT_PATH_OUTSIDE' })
+    for (const path of ['/etc/x', '"b/\\056\\056/x"'])
+      expect(await error(`--- /dev/null\n+++ ${path}\n@@ -0,0 +1 @@\n+x\n`)).toMatchObject({ code: 'VT_PATH_OUTSIDE' })
     expect(existsSync(join(booted.root, 'first'))).toBe(false)
     expect(readdirSync(join(booted.root, '../out'))).toEqual([])
   })
@@ -184,11 +199,31 @@ describe('apply_patch: sections', () => {
     expect(statSync(join(booted.root, 'run')).mode & 0o777).toBe(0o755)
   })
 
-  it('refuses a patch of a file that changed since it was read', async () => {
+  it('refuses a patch of lines that changed since they were read', async () => {
     await booted.call('unified_file', { action: 'read', path: 'a.txt' })
     put('a.txt', 'one\ntwo\nthree!\n')
-    const result = await booted.call('apply_patch', { input: update('a.txt', '-one', '+1') })
+    const result = await booted.call('apply_patch', { input: update('a.txt', '-three', '+3') })
     expect(result).toMatchObject({ ok: false, error: { code: 'VT_FILE_STALE' } })
+  })
+})
+
+describe('apply_patch: 10,000 sections', () => {
+  it('applies them in order, or none of them', async () => {
+    put('f', Array.from({ length: 100 }, (_, line) => `${line}: 0\n`).join(''))
+    const section = (step: number, line = step % 100) => {
+      const value = Math.floor(step / 100)
+      return `*** Update File: f\n@@\n-${line}: ${value}\n+${line}: ${value + 1}`
+    }
+    const sections = Array.from({ length: 10_000 }, (_, step) => section(step))
+    const wrap = (body: string[]) => `*** Begin Patch\n${body.join('\n')}\n*** End Patch`
+    const before = text('f')
+    expect(await apply(wrap([...sections.slice(1), section(0), section(0)]))).toMatchObject({
+      ok: false,
+      error: { code: 'VT_PATCH_CONTEXT' },
+    })
+    expect(text('f')).toBe(before)
+    expect(await apply(wrap(sections))).toMatchObject({ ok: true })
+    expect(text('f')).toBe(Array.from({ length: 100 }, (_, line) => `${line}: 100\n`).join(''))
   })
 })
 
@@ -257,19 +292,16 @@ describe('apply_patch: hunk', () => {
 
   it('writes the line ends of the file and keeps its last one unchanged', async () => {
     expect(await place('a\r\nb\r\nc', '-a', '+A', '+AA')).toBe('A\r\nAA\r\nb\r\nc')
-    expect(await place('a\r\nb\r\nc', '-c', '+C')).toBe('a\r\nb\r\nC\r\n')
+    expect(await place('a\r\nb\r\nc', '-c', '+C')).toBe('a\r\nb\r\nC')
     expect(await place('a\nb\r\nc\n', ' b', '+x')).toBe('a\nb\r\nx\r\nc\n')
-    expect(await place('a\nb', '+c')).toBe('a\nb\nc\n')
+    expect(await place('a\nb', '+c')).toBe('a\nb\nc')
     expect(await place('a\n\n\n', '-a', '+b')).toBe('b\n\n\n')
     expect(await place('a\nb\n', '-b')).toBe('a\n')
     expect(await place('caf\xe9\n', '+x')).toBe('caf\xe9\nx\n')
     put('f', Buffer.from('caf\xe9\nb\n', 'latin1'))
-    await apply(update('f', '-b', '+é'))
-    expect(
-      readFileSync(join(booted.root, 'f')).equals(
-        Buffer.concat([Buffer.from('caf\xe9\n', 'latin1'), Buffer.from('é\n')]),
-      ),
-    ).toBe(true)
+    expect(await apply(update('f', '-b', '+é'))).toMatchObject({ error: { code: 'VT_FILE_ENCODING' } })
+    await apply(update('f', '-b', '+B'))
+    expect(readFileSync(join(booted.root, 'f'))).toEqual(Buffer.from('caf\xe9\nB\n', 'latin1'))
   })
 
   it('applies a missing line end at the end of a diff, in both directions', async () => {
@@ -318,8 +350,8 @@ describe('apply_patch: random diffs', () => {
         fc.constantFrom(...marks),
         async (above, below, end, mark) => {
           const own = below.length > 0 && end === '' ? '\n' : end
-          // An inserted line takes the line end of the line before it, and the file ends with one.
-          const given = above.at(-1)?.[1] ?? (own || '\n')
+          // An inserted line takes the line end of the line before it. A file without a final one stays so.
+          const given = own === '' ? '' : (above.at(-1)?.[1] ?? own)
           const [head, tail] = [above, below].map((lines) => lines.map((line) => line.join('')).join(''))
           const whole = (middle: string) => Buffer.concat([mark, Buffer.from(`${head}${middle}${tail}`)])
           put('f', whole(`only here${own}`))

@@ -176,14 +176,14 @@ describe('skill with manifests', () => {
     matches(await load(booted), { output: { tools_added: ['hello'], already_loaded: true } })
     matches(await call('hello', {}), { output: { said: 'hello' } })
 
-    // One changed byte voids the consent: the next generation has no such tool, and a lost policy denies writes.
+    // One changed byte voids the consent: the next generation has no such tool, and asks about calls of a lost policy.
     await put('references/notes.md', 'More.\n')
     const after = await load(booted)
     expect(after.notices).toMatchObject([{ code: 'VT_SKILL_UNTRUSTED' }])
     await kernel.reload()
     matches(await call('hello', {}), { ok: false })
     expect(await call('unified_file', { action: 'write', path: 'b.txt', content: 'x' })).toMatchObject({
-      error: { code: 'VT_POLICY_UNAVAILABLE' },
+      error: { code: 'VT_POLICY_NEEDS_APPROVAL' },
     })
   })
 

@@ -242,8 +242,8 @@ describe('request_user_input: terminal', () => {
     const { code, screen, result } = await atTerminal(
       [database, name],
       [
-        ['Which one?', `${down}\r`],
-        ['called?', 'Ada\r'],
+        ['Something else', `${down}${down}\r`],
+        ['Your own words', 'Ada\r'],
       ],
     )
     expect(result.output).toEqual({
@@ -257,20 +257,23 @@ describe('request_user_input: terminal', () => {
     const { result } = await atTerminal(
       [database],
       [
-        ['Which one?', `${down}${down}\r`],
-        ['Your answer', 'DuckDB\r'],
+        ['Something else', '\r'],
+        ['Your own words', 'DuckDB\r'],
       ],
     )
     expect(result.output).toEqual({ answers: { database: { selected: [], other: 'DuckDB' } } })
   })
 
   it('cancels the question on Ctrl-C', async () => {
-    const { result } = await atTerminal([database, name], [['Which one?', '\u0003']])
+    const { result } = await atTerminal([database, name], [['Something else', '\u0003']])
     expect(result.output).toEqual({ cancelled: true })
   })
 
   it('escapes the escape sequences of a model in a question', async () => {
-    const { screen } = await atTerminal([{ ...name, question: 'Sure?\u001b]0;owned\u0007' }], [['Sure?', 'y\r']])
+    const { screen } = await atTerminal(
+      [{ ...name, question: 'Sure?\u001b]0;owned\u0007' }],
+      [['Your own words', 'y\r']],
+    )
     expect(screen).not.toContain('\u001b]0;owned')
   })
 

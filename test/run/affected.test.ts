@@ -17,7 +17,7 @@ describe('findAffected', () => {
   })
   it('selects the tests of verbs that use a changed library', () => {
     expect(select('plugins/lib/worktrees/index.ts')).toEqual(
-      expect.arrayContaining(['test/plugins/lib/worktrees/worktrees.test.ts', 'test/plugins/agents/worktrees.test.ts']),
+      expect.arrayContaining(['test/plugins/lib/worktrees/worktrees.test.ts', 'test/plugins/agents/merge.test.ts']),
     )
   })
   it('selects the tests that import a changed support module, and a changed test itself', () => {

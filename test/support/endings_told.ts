@@ -12,7 +12,7 @@ export const told: Record<string, Ending> = {
     exec: { code: 0, out: 'Done.\n', err: ['✓ unified_file write b.txt  N s', 'success: N requests, 1 file changed'] },
     ask: {
       code: 1,
-      out: 'Not done.\n',
+      out: 'Not done.\nNot applied: unified_file b.txt (VT_POLICY_DENIED)\n',
       err: [
         'Not applied: unified_file b.txt (VT_POLICY_DENIED)',
         'vtcode: error: A change was refused, and none was made after it.',
@@ -33,7 +33,7 @@ export const told: Record<string, Ending> = {
     log: { outcome: 'escalated', turns: ['completed'], not_applied: ['unified_file a.txt VT_POLICY_DENIED'] },
     exec: {
       code: 1,
-      out: 'Not done.\n',
+      out: 'Not done.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
       err: [
         '✗ unified_file write a.txt  VT_POLICY_DENIED  N s',
         'Not applied: unified_file a.txt (VT_POLICY_DENIED)',
@@ -44,7 +44,7 @@ export const told: Record<string, Ending> = {
     },
     ask: {
       code: 1,
-      out: 'Not done.\n',
+      out: 'Not done.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
       err: [
         'Not applied: unified_file a.txt (VT_POLICY_DENIED)',
         'vtcode: error: A change was refused, and none was made after it.',
@@ -53,7 +53,7 @@ export const told: Record<string, Ending> = {
     },
     chat: {
       code: 1,
-      out: 'Done.\nNot done.\n',
+      out: 'Done.\nNot done.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
       err: [
         '✗ unified_file write a.txt  VT_POLICY_DENIED  N s',
         'Not applied: unified_file a.txt (VT_POLICY_DENIED)',
@@ -68,7 +68,7 @@ export const told: Record<string, Ending> = {
     log: { outcome: 'escalated', turns: ['completed'], not_applied: ['unified_file a.txt VT_POLICY_DENIED'] },
     exec: {
       code: 1,
-      out: 'Done.\n',
+      out: 'Done.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
       err: [
         '✗ unified_file write a.txt  VT_POLICY_DENIED  N s',
         'Not applied: unified_file a.txt (VT_POLICY_DENIED)',
@@ -79,7 +79,7 @@ export const told: Record<string, Ending> = {
     },
     ask: {
       code: 1,
-      out: 'Done.\n',
+      out: 'Done.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
       err: [
         'Not applied: unified_file a.txt (VT_POLICY_DENIED)',
         'vtcode: error: A change was refused, and none was made after it.',
@@ -88,7 +88,7 @@ export const told: Record<string, Ending> = {
     },
     chat: {
       code: 1,
-      out: 'Done.\nDone.\n',
+      out: 'Done.\nDone.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
       err: [
         '✗ unified_file write a.txt  VT_POLICY_DENIED  N s',
         'Not applied: unified_file a.txt (VT_POLICY_DENIED)',
@@ -103,7 +103,7 @@ export const told: Record<string, Ending> = {
     log: { outcome: 'escalated', turns: ['completed'], not_applied: ['unified_file a.txt VT_POLICY_DENIED'] },
     exec: {
       code: 1,
-      out: 'Not done.\n',
+      out: 'Not done.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
       err: [
         '✗ unified_file write a.txt  VT_POLICY_DENIED  N s',
         '✓ unified_exec run ls  exit 0  N s',
@@ -115,7 +115,7 @@ export const told: Record<string, Ending> = {
     },
     ask: {
       code: 1,
-      out: 'Not done.\n',
+      out: 'Not done.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
       err: [
         'Not applied: unified_file a.txt (VT_POLICY_DENIED)',
         'vtcode: error: A change was refused, and none was made after it.',
@@ -124,7 +124,7 @@ export const told: Record<string, Ending> = {
     },
     chat: {
       code: 1,
-      out: 'Done.\nNot done.\n',
+      out: 'Done.\nNot done.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
       err: [
         '✗ unified_file write a.txt  VT_POLICY_DENIED  N s',
         '✓ unified_exec run ls  exit 0  N s',
@@ -149,7 +149,7 @@ export const told: Record<string, Ending> = {
     },
     ask: {
       code: 1,
-      out: 'Not done.\n',
+      out: 'Not done.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\nNot applied: unified_file b.txt (VT_POLICY_DENIED)\n',
       err: [
         'Not applied: unified_file a.txt (VT_POLICY_DENIED)',
         'Not applied: unified_file b.txt (VT_POLICY_DENIED)',
@@ -168,7 +168,7 @@ export const told: Record<string, Ending> = {
     log: { outcome: 'success', turns: ['completed'], not_applied: ['unified_file there.txt VT_EDIT_NOT_FOUND'] },
     exec: {
       code: 0,
-      out: 'Not done.\n',
+      out: 'Not done.\nNot applied: unified_file there.txt (VT_EDIT_NOT_FOUND)\n',
       err: [
         '✗ unified_file edit there.txt  VT_EDIT_NOT_FOUND  N s',
         'Not applied: unified_file there.txt (VT_EDIT_NOT_FOUND)',
@@ -177,7 +177,7 @@ export const told: Record<string, Ending> = {
     },
     ask: {
       code: 1,
-      out: 'Not done.\n',
+      out: 'Not done.\nNot applied: unified_file there.txt (VT_POLICY_DENIED)\n',
       err: [
         'Not applied: unified_file there.txt (VT_POLICY_DENIED)',
         'vtcode: error: A change was refused, and none was made after it.',
@@ -186,7 +186,7 @@ export const told: Record<string, Ending> = {
     },
     chat: {
       code: 0,
-      out: 'Done.\nNot done.\n',
+      out: 'Done.\nNot done.\nNot applied: unified_file there.txt (VT_EDIT_NOT_FOUND)\n',
       err: [
         '✗ unified_file edit there.txt  VT_EDIT_NOT_FOUND  N s',
         'Not applied: unified_file there.txt (VT_EDIT_NOT_FOUND)',
@@ -207,7 +207,7 @@ export const told: Record<string, Ending> = {
     },
     ask: {
       code: 1,
-      out: 'Not done.\n',
+      out: 'Not done.\nNot applied: unified_file there.txt (VT_POLICY_DENIED)\n',
       err: [
         'Not applied: unified_file there.txt (VT_POLICY_DENIED)',
         'vtcode: error: A change was refused, and none was made after it.',
@@ -251,7 +251,7 @@ export const told: Record<string, Ending> = {
     },
     exec: {
       code: 1,
-      out: 'Not done.\n',
+      out: 'Not done.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\nNot applied: unified_file b.txt (VT_POLICY_DENIED)\n',
       err: [
         '✗ unified_file write a.txt  VT_POLICY_DENIED  N s',
         '✗ unified_file write b.txt  VT_POLICY_DENIED  N s',
@@ -264,7 +264,7 @@ export const told: Record<string, Ending> = {
     },
     ask: {
       code: 1,
-      out: 'Not done.\n',
+      out: 'Not done.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\nNot applied: unified_file b.txt (VT_POLICY_DENIED)\n',
       err: [
         'Not applied: unified_file a.txt (VT_POLICY_DENIED)',
         'Not applied: unified_file b.txt (VT_POLICY_DENIED)',
@@ -274,7 +274,7 @@ export const told: Record<string, Ending> = {
     },
     chat: {
       code: 1,
-      out: 'Done.\nNot done.\n',
+      out: 'Done.\nNot done.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\nNot applied: unified_file b.txt (VT_POLICY_DENIED)\n',
       err: [
         '✗ unified_file write a.txt  VT_POLICY_DENIED  N s',
         '✗ unified_file write b.txt  VT_POLICY_DENIED  N s',
@@ -291,7 +291,7 @@ export const told: Record<string, Ending> = {
     log: { outcome: 'escalated', turns: ['completed'], not_applied: ['unified_file a.txt VT_POLICY_DENIED'] },
     exec: {
       code: 1,
-      out: 'Not done.\n',
+      out: 'Not done.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
       err: [
         '✗ unified_file write a.txt  VT_POLICY_DENIED  N s',
         'Not applied: unified_file a.txt (VT_POLICY_DENIED)',
@@ -302,7 +302,7 @@ export const told: Record<string, Ending> = {
     },
     ask: {
       code: 1,
-      out: 'Not done.\n',
+      out: 'Not done.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
       err: [
         'Not applied: unified_file a.txt (VT_POLICY_DENIED)',
         'vtcode: error: A change was refused, and none was made after it.',
@@ -311,7 +311,7 @@ export const told: Record<string, Ending> = {
     },
     chat: {
       code: 1,
-      out: 'Done.\nNot done.\n',
+      out: 'Done.\nNot done.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
       err: [
         '✗ unified_file write a.txt  VT_POLICY_DENIED  N s',
         'Not applied: unified_file a.txt (VT_POLICY_DENIED)',
@@ -326,7 +326,7 @@ export const told: Record<string, Ending> = {
     log: { outcome: 'escalated', turns: ['completed'], not_applied: ['unified_file a.txt VT_POLICY_NEEDS_APPROVAL'] },
     exec: {
       code: 1,
-      out: 'Not done.\n',
+      out: 'Not done.\nNot applied: unified_file a.txt (VT_POLICY_NEEDS_APPROVAL)\n',
       err: [
         '✗ unified_file write a.txt  VT_POLICY_NEEDS_APPROVAL  N s',
         'Not applied: unified_file a.txt (VT_POLICY_NEEDS_APPROVAL)',
@@ -337,7 +337,7 @@ export const told: Record<string, Ending> = {
     },
     ask: {
       code: 1,
-      out: 'Not done.\n',
+      out: 'Not done.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
       err: [
         'Not applied: unified_file a.txt (VT_POLICY_DENIED)',
         'vtcode: error: A change was refused, and none was made after it.',
@@ -346,7 +346,7 @@ export const told: Record<string, Ending> = {
     },
     chat: {
       code: 1,
-      out: 'Done.\nNot done.\n',
+      out: 'Done.\nNot done.\nNot applied: unified_file a.txt (VT_POLICY_NEEDS_APPROVAL)\n',
       err: [
         '✗ unified_file write a.txt  VT_POLICY_NEEDS_APPROVAL  N s',
         'Not applied: unified_file a.txt (VT_POLICY_NEEDS_APPROVAL)',
@@ -361,7 +361,7 @@ export const told: Record<string, Ending> = {
     log: { outcome: 'escalated', turns: ['completed'], not_applied: ['unified_file a.txt VT_POLICY_NEEDS_APPROVAL'] },
     exec: {
       code: 1,
-      out: 'Done.\n',
+      out: 'Done.\nNot applied: unified_file a.txt (VT_POLICY_NEEDS_APPROVAL)\n',
       err: [
         "vtcode: info: vtcode: unified_file waits for an approval. Mode ask needs approval to write 'a.txt'.",
         '✗ unified_file write a.txt  VT_POLICY_NEEDS_APPROVAL  N s',
@@ -373,7 +373,7 @@ export const told: Record<string, Ending> = {
     },
     chat: {
       code: 1,
-      out: 'Done.\n',
+      out: 'Done.\nNot applied: unified_file a.txt (VT_POLICY_NEEDS_APPROVAL)\n',
       err: [
         '✗ unified_file write a.txt  VT_POLICY_NEEDS_APPROVAL  N s',
         'Not applied: unified_file a.txt (VT_POLICY_NEEDS_APPROVAL)',
@@ -402,7 +402,7 @@ export const told: Record<string, Ending> = {
     log: { outcome: 'escalated', turns: ['completed'], not_applied: ['unified_file a.txt VT_POLICY_RATE'] },
     exec: {
       code: 1,
-      out: 'Not done.\n',
+      out: 'Not done.\nNot applied: unified_file a.txt (VT_POLICY_RATE)\n',
       err: [
         '✓ unified_file write b.txt  N s',
         '✗ unified_file write a.txt  VT_POLICY_RATE  N s',
@@ -414,7 +414,7 @@ export const told: Record<string, Ending> = {
     },
     ask: {
       code: 1,
-      out: 'Not done.\n',
+      out: 'Not done.\nNot applied: unified_file b.txt (VT_POLICY_DENIED)\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
       err: [
         'Not applied: unified_file b.txt (VT_POLICY_DENIED)',
         'Not applied: unified_file a.txt (VT_POLICY_DENIED)',
@@ -424,7 +424,7 @@ export const told: Record<string, Ending> = {
     },
     chat: {
       code: 1,
-      out: 'Done.\nNot done.\n',
+      out: 'Done.\nNot done.\nNot applied: unified_file a.txt (VT_POLICY_RATE)\n',
       err: [
         '✓ unified_file write b.txt  N s',
         '✗ unified_file write a.txt  VT_POLICY_RATE  N s',
@@ -569,7 +569,7 @@ export const told: Record<string, Ending> = {
     },
     exec: {
       code: 1,
-      out: 'Not applied.\n\nThe remaining work is in .vtcode/tasks/current_blocked.md.\n',
+      out: 'Not applied.\n\nThe remaining work is in .vtcode/tasks/current_blocked.md.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
       err: [
         '✗ unified_file write a.txt  VT_POLICY_DENIED  N s',
         '· limit_reached: The limit tools.max_tool_loops of this turn is reached.',
@@ -582,7 +582,7 @@ export const told: Record<string, Ending> = {
     },
     ask: {
       code: 1,
-      out: 'Not applied.\n',
+      out: 'Not applied.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
       err: [
         'Not applied: unified_file a.txt (VT_POLICY_DENIED)',
         'vtcode: error: A limit of the turn is reached: `tools.max_tool_loops`, `agent.harness.max_tool_calls_per_turn` or `agent.harness.max_tool_wall_clock_secs`.',
@@ -591,7 +591,7 @@ export const told: Record<string, Ending> = {
     },
     chat: {
       code: 1,
-      out: 'Not applied.\n',
+      out: 'Not applied.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
       err: [
         '✗ unified_file write a.txt  VT_POLICY_DENIED  N s',
         '· limit_reached: The limit tools.max_tool_loops of this turn is reached.',
@@ -629,7 +629,7 @@ export const told: Record<string, Ending> = {
     log: { outcome: 'loop_detected', turns: ['completed'], not_applied: ['unified_file a.txt VT_POLICY_DENIED'] },
     exec: {
       code: 1,
-      out: 'In circles.\n\nThe remaining work is in .vtcode/tasks/current_blocked.md.\n',
+      out: 'In circles.\n\nThe remaining work is in .vtcode/tasks/current_blocked.md.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
       err: [
         '✗ unified_file write a.txt  VT_POLICY_DENIED  N s',
         '✗ unified_file write a.txt  VT_POLICY_REPEATED  N s',
@@ -645,7 +645,7 @@ export const told: Record<string, Ending> = {
     },
     ask: {
       code: 1,
-      out: 'In circles.\n',
+      out: 'In circles.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
       err: [
         'Not applied: unified_file a.txt (VT_POLICY_DENIED)',
         'vtcode: error: The last calls repeated in a loop and were stopped.',
@@ -654,7 +654,7 @@ export const told: Record<string, Ending> = {
     },
     chat: {
       code: 1,
-      out: 'In circles.\n',
+      out: 'In circles.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
       err: [
         '✗ unified_file write a.txt  VT_POLICY_DENIED  N s',
         '✗ unified_file write a.txt  VT_POLICY_REPEATED  N s',
@@ -1023,17 +1023,21 @@ export const told: Record<string, Ending> = {
     log: { outcome: 'success', turns: ['completed'], not_applied: ['unified_file  VT_INPUT_MISSING'] },
     exec: {
       code: 0,
-      out: 'Not done.\n',
+      out: 'Not done.\nNot applied: unified_file (VT_INPUT_MISSING)\n',
       err: [
         '✗ unified_file write  VT_INPUT_MISSING  N s',
         'Not applied: unified_file (VT_INPUT_MISSING)',
         'success: N requests',
       ],
     },
-    ask: { code: 1, out: 'Not done.\n', err: ['Not applied: unified_file (VT_INPUT_MISSING)'] },
+    ask: {
+      code: 1,
+      out: 'Not done.\nNot applied: unified_file (VT_INPUT_MISSING)\n',
+      err: ['Not applied: unified_file (VT_INPUT_MISSING)'],
+    },
     chat: {
       code: 0,
-      out: 'Done.\nNot done.\n',
+      out: 'Done.\nNot done.\nNot applied: unified_file (VT_INPUT_MISSING)\n',
       err: ['✗ unified_file write  VT_INPUT_MISSING  N s', 'Not applied: unified_file (VT_INPUT_MISSING)'],
     },
   },
@@ -1103,7 +1107,7 @@ export const told: Record<string, Ending> = {
     },
     exec: {
       code: 130,
-      out: '',
+      out: 'Not applied: unified_file a.txt (VT_POLICY_NEEDS_APPROVAL)\n',
       err: [
         "vtcode: info: vtcode: unified_file waits for an approval. Mode ask needs approval to write 'a.txt'.",
         '✗ unified_file write a.txt  VT_POLICY_NEEDS_APPROVAL  N s',
@@ -1115,7 +1119,7 @@ export const told: Record<string, Ending> = {
     },
     chat: {
       code: 130,
-      out: '',
+      out: 'Not applied: unified_file a.txt (VT_POLICY_NEEDS_APPROVAL)\n',
       err: [
         '✗ unified_file write a.txt  VT_POLICY_NEEDS_APPROVAL  N s',
         'Not applied: unified_file a.txt (VT_POLICY_NEEDS_APPROVAL)',
@@ -1149,7 +1153,7 @@ export const told: Record<string, Ending> = {
     },
     exec: {
       code: 0,
-      out: 'Something else.\n',
+      out: 'Something else.\nNot applied: unified_file b.txt (VT_CALL_INTERRUPTED)\n',
       err: [
         '✗ unified_exec run touch begun; sleep 60',
         'Not applied: unified_file b.txt (VT_CALL_INTERRUPTED)',

@@ -164,8 +164,11 @@ async function atTerminal(
     ],
     { program: '/bin/sh' },
   )
-  // No key of a choice, and the first answer to everything that is asked.
-  const keys = setInterval(() => person.terminal.write('x\r'), 100)
+  let seen = ''
+  person.terminal.onData((data) => (seen += data))
+  // An arrow from the last row of a list selects its first one. Everything else gets a text that is no key of a choice.
+  const isList = () => seen.lastIndexOf('Something else') > seen.lastIndexOf('Your own words')
+  const keys = setInterval(() => person.terminal.write(isList() ? '\u001b[B\r' : 'x\r'), 100)
   const { code, rest } = await person.end()
   clearInterval(keys)
   shown(rest)

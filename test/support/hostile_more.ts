@@ -30,7 +30,7 @@ export function layOutMore({ base, root }: HostileTree): void {
   put('seen/binary', Buffer.from('needle\0needle\n'))
   put('seen/wide.txt', Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('needle\n', 'utf16le')]))
   put('broken/a.js', 'function f( { \nconst needle = 1\n')
-  put('deep/a.js', '('.repeat(100_000))
+  put('deep/a.js', '('.repeat(100))
   symlinkSync('..', join(root, 'seen/up'))
   symlinkSync('/', join(root, 'seen/top'))
   for (const name of ['links/a', 'links/b']) mkdirSync(join(root, name), { recursive: true })

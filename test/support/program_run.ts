@@ -67,7 +67,7 @@ export function runProcess(
 }
 
 /** Verbs that live until stdin ends or a signal comes: they read the streams of the process. */
-const SERVERS = new Set(['mcp', 'inspect', 'serve'])
+const SERVERS = new Set(['acp', 'mcp', 'inspect', 'serve'])
 /** The working directory and the environment belong to the whole process, so one run has them at a time. */
 let running = false
 

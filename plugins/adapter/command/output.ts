@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import { isObject } from '../../../core/shapes/index.js'
-import { toText } from '../../../core/text/index.js'
+import { redactText, toText } from '../../../core/text/index.js'
 import { ok, VtError, type Next, type Result } from '../../../core/index.js'
 import { resolvePointer } from '../../lib/values/index.js'
 import type { CommandSettings } from './settings.js'
@@ -53,7 +53,8 @@ function parseJson(text: string, { exit_code }: CommandRun): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    const message = `The program did not print JSON: ${JSON.stringify(text.slice(0, 200))} (exit code ${exit_code}).`
+    const shown = JSON.stringify(redactText(text).slice(0, 200))
+    const message = `The program did not print JSON: ${shown} (exit code ${exit_code}).`
     throw new VtError({
       code: 'VT_COMMAND_OUTPUT',
       message,
@@ -77,9 +78,9 @@ function createExitError({ exit }: CommandSettings, run: CommandRun): VtError {
   })
 }
 
-/** Returns at most the last 20 lines of 400 characters, without escape sequences. */
+/** Returns at most the last 20 lines of 400 characters, without escape sequences and secrets. */
 const trimStderr = (stderr: string): string =>
-  stripVTControlCharacters(stderr)
+  redactText(stripVTControlCharacters(stderr))
     .trimEnd()
     .split('\n')
     .slice(-20)

@@ -1,5 +1,5 @@
 import { isObject } from '../../../core/shapes/index.js'
-import { toText } from '../../../core/text/index.js'
+import { redactText, toText } from '../../../core/text/index.js'
 import { ok, VtError, type Result } from '../../../core/index.js'
 import type { FetchedPage } from '../../lib/net/index.js'
 import { resolvePointer } from '../../lib/values/index.js'
@@ -25,7 +25,7 @@ function parseJson(text: string, type: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    const message = `The response (${type}) is not JSON: ${JSON.stringify(text.slice(0, 200))}.`
+    const message = `The response (${type}) is not JSON: ${JSON.stringify(redactText(text).slice(0, 200))}.`
     throw new VtError({ code: 'VT_HTTP_TYPE', message, hint: 'Correct `response` of the manifest.', retryable: false })
   }
 }
@@ -41,6 +41,6 @@ function createStatusError(
     message: mapped?.message ?? `The server answered with status ${status}.`,
     hint: mapped ? '' : 'Read details.body, the start of the response.',
     retryable,
-    details: { status, body: text.slice(0, 500) },
+    details: { status, body: redactText(text).slice(0, 500) },
   })
 }

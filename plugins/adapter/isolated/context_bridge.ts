@@ -3,7 +3,6 @@ import { Semaphore } from '../../../core/system/index.js'
 import { toText } from '../../../core/text/index.js'
 import {
   problem,
-  type Call,
   type Context,
   type Contribution,
   type Handle,
@@ -30,11 +29,10 @@ export class ContextBridge {
   asks = 0
   constructor(
     private readonly contribution: Contribution,
-    private readonly call: Call | undefined,
     private readonly context: Context,
   ) {}
 
-  /** Answers the known requests of a plugin and no other. Each path goes through the workspace. */
+  /** Answers the known requests of a plugin and no other. The workspace judges each path and each change. */
   async answer(method: string, args: unknown[]): Promise<unknown> {
     const answer = Object.hasOwn(this.answers, method) ? this.answers[method]! : undefined
     return answer ? answer(...args) : this.callConversation(method, (args[0] ?? {}) as JsonObject)
@@ -60,10 +58,14 @@ export class ContextBridge {
     'handle.read': (id, offset, length) => this.handle(id).read(Number(offset), Number(length)),
     'handle.close': (id) => this.close(Number(id)),
     'workspace.write': (path, content, over: ExpectedState) =>
-      this.writable.write(toText(path), content instanceof Uint8Array ? content : Buffer.from(toText(content)), over),
-    'workspace.remove': (path, how) => this.writable.remove(toText(path), how),
-    'workspace.rename': (from, to, how) => this.writable.rename(toText(from), toText(to), how),
-    'workspace.copy': (from, to, how) => this.writable.copy(toText(from), toText(to), how),
+      this.context.workspace.write(
+        toText(path),
+        content instanceof Uint8Array ? content : Buffer.from(toText(content)),
+        over,
+      ),
+    'workspace.remove': (path, how) => this.context.workspace.remove(toText(path), how),
+    'workspace.rename': (from, to, how) => this.context.workspace.rename(toText(from), toText(to), how),
+    'workspace.copy': (from, to, how) => this.context.workspace.copy(toText(from), toText(to), how),
   }
 
   /** Calls an action of the conversation. */
@@ -135,10 +137,5 @@ export class ContextBridge {
     const handle = this.handles.get(id)
     this.handles.delete(id)
     await handle?.close()
-  }
-
-  private get writable(): Context['workspace'] {
-    if (this.call?.effects.includes('write')) return this.context.workspace
-    throw problem('VT_PLUGIN_EFFECT', { id: this.contribution.id, effect: 'write' })
   }
 }

@@ -13,7 +13,6 @@ import {
   problem,
   programFile,
   VtError,
-  type Call,
   type Context,
   type Contribution,
   type AdapterContext,
@@ -109,8 +108,7 @@ export class PluginProcess {
     const context = isContext(args.at(-1)) ? (args.at(-1) as Context) : undefined
     if (context) this.#followSession(context.session)
     const data = context ? args.slice(0, -1) : args
-    const call = data.find((arg): arg is Call => typeof (arg as Call | undefined)?.slot === 'string')
-    const visit = context && new ContextBridge(contribution, call, context)
+    const visit = context && new ContextBridge(contribution, context)
     const asked = this.#ask(
       {
         t: 'call',

@@ -4,12 +4,14 @@ import {
   listProgramPaths,
   findSandbox,
   findImportRoot,
+  listHiddenPaths,
   prepareConfinement,
 } from '../../lib/sandbox/index.js'
 
 /**
- * Confines the process of a plugin by the sandbox settings. In bubblewrap it sees the workspace, its own files and its
- * data; its effects decide the rest. Throws VT_PLUGIN_IMPORT where a required sandbox is unavailable.
+ * Confines a process of a plugin by the sandbox settings. In bubblewrap it reads the workspace without the files that
+ * rules hide, and its own files; it writes only its data. Its effects add network and programs.
+ * Throws VT_PLUGIN_IMPORT where a required sandbox is unavailable.
  */
 export async function createSandboxedLaunch(
   launch: Launch,
@@ -28,11 +30,17 @@ export async function createSandboxedLaunch(
     })
   }
   const rights = adapterContext.listEffects(contribution)
-  const settings = { ...limits, network: rights.includes('net'), writable: [...limits.writable, launch.cwd] }
+  const settings = {
+    ...limits,
+    network: rights.includes('net'),
+    writable: [...limits.writable, launch.cwd],
+    deny_read: [...limits.deny_read, ...listHiddenPaths(adapterContext)],
+  }
   const where = {
     workspace: adapterContext.workspace,
     own: adapterContext.home,
-    writable: rights.includes('write'),
+    // Changes go through the context, where rules and a person judge each of them.
+    writable: false,
     programs: rights.includes('exec'),
     cwd: launch.cwd,
     settings,

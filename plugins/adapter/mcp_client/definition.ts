@@ -7,7 +7,7 @@ import {
   listSearchFolders,
   sha256,
 } from '../../../core/system/index.js'
-import { toText } from '../../../core/text/index.js'
+import { toText, truncateLine } from '../../../core/text/index.js'
 import {
   VtError,
   type Contribution,
@@ -57,6 +57,10 @@ export interface Definition {
 /** A server to query for its offers, with its stored state. */
 export interface QueriedServer {
   server: string
+  /** Its name in the names of its tools, which no other server has. */
+  prefix: string
+  /** The names of the other servers. */
+  otherPrefixes: readonly string[]
   definition: Definition
   contribution: Contribution
   limits: Settings['mcp']
@@ -263,10 +267,16 @@ export const createInactiveError = (id: string, reason: string): VtError =>
 export const createStartError = (id: string, reason: string, stderr_tail = ''): VtError =>
   new VtError({
     code: 'VT_MCP_START',
-    message: `The MCP server ${id} cannot be started: ${reason}.`,
+    message: `The MCP server ${id} cannot be started: ${reason}${quoteLastLine(stderr_tail)}.`,
     hint: stderr_tail
       ? 'Read details.stderr_tail, the end of its standard error.'
       : 'Correct the definition of the server.',
     retryable: false,
     ...(stderr_tail && { details: { stderr_tail } }),
   })
+
+/** Quotes the last line that a program printed: it mostly names the cause. */
+function quoteLastLine(text: string): string {
+  const line = text.trim().split('\n').at(-1)!.trim()
+  return line === '' ? '' : `; it printed '${truncateLine(line, 200)}'`
+}

@@ -1,7 +1,7 @@
 import type { Client, Tool } from '@modelcontextprotocol/client'
 import { isObject } from '../../../core/shapes/index.js'
 import { startDeadline } from '../../../core/system/index.js'
-import { truncateLine } from '../../../core/text/index.js'
+import { redact, redactText, truncateLine } from '../../../core/text/index.js'
 import { raceAbort } from '../../lib/base/index.js'
 import type { ServerPrompt, ServerOffers } from '../../lib/state/index.js'
 import { MAX_TOOLS, type Intake } from '../mcp_transport/intake.js'
@@ -70,9 +70,9 @@ async function listOffers(client: Client, limits: ListLimits): Promise<ServerOff
   const instructions = client.getInstructions()
   return {
     tools: tools as unknown as ServerOffers['tools'],
-    prompts: (listed as ServerPrompt[]).map(toPlainPrompt),
+    prompts: redact((listed as ServerPrompt[]).map(toPlainPrompt)),
     resources: resources !== undefined,
-    instructions: typeof instructions === 'string' ? instructions.slice(0, MAX_TEXT_CHARS) : '',
+    instructions: typeof instructions === 'string' ? redactText(instructions).slice(0, MAX_TEXT_CHARS) : '',
     faults,
   }
 }
@@ -113,7 +113,8 @@ async function listTools(client: Client, limits: ListLimits): Promise<Listed> {
     const fault =
       findToolFault(tool, known) ?? (inHeaders ? findHeaderFault((tool as Tool).inputSchema ?? {}) : undefined)
     if (fault === undefined) listed.tools.push(toPlainTool(tool as Tool))
-    else if (listed.faults.length < MAX_FAULTS) listed.faults.push(`tools[${at}]${formatToolName(tool)}: ${fault}`)
+    else if (listed.faults.length < MAX_FAULTS)
+      listed.faults.push(redactText(`tools[${at}]${formatToolName(tool)}: ${fault}`))
   }
   return listed
 }
@@ -146,6 +147,7 @@ function findToolFault(tool: unknown, known: Set<string>): string | undefined {
   const { name, inputSchema } = tool
   if (typeof name !== 'string' || name === '')
     return `name is ${name === '' ? 'empty' : describeKind(name)}; use a string`
+  if (redactText(name) !== name) return 'name contains a secret; use another name'
   if (name.length > 1_024) return `name has ${name.length} characters; use at most 1024`
   if (known.has(name)) return 'name is used by an earlier tool'
   known.add(name)
@@ -173,14 +175,14 @@ const describeKind = (value: unknown): string =>
 /** Copies the members that we use, if their types are right. */
 function toPlainTool({ name, title, description, inputSchema, outputSchema, annotations, execution }: Tool): Tool {
   const texts = Object.entries({ title, description }).flatMap(([key, value]) =>
-    typeof value === 'string' ? [[key, value.slice(0, MAX_TEXT_CHARS)]] : [],
+    typeof value === 'string' ? [[key, redactText(value).slice(0, MAX_TEXT_CHARS)]] : [],
   )
   const objects = Object.entries({ outputSchema, annotations, execution }).filter(([, value]) => isObject(value))
   return {
     name,
     ...Object.fromEntries(texts),
-    inputSchema: inputSchema ?? { type: 'object' },
-    ...Object.fromEntries(objects),
+    inputSchema: redact(inputSchema ?? { type: 'object' }),
+    ...redact(Object.fromEntries(objects)),
   } as Tool
 }
 

@@ -16,6 +16,7 @@ import { Forms } from './forms.js'
 import { resolveAddress, isRemote, resolveLaunch, createStartError, type Definition } from './definition.js'
 import { createBoundedFetch, Intake } from '../mcp_transport/intake.js'
 import { MAX_TIMER_MS, fetchOffers, describeFailure, ServerLimitError } from './lists.js'
+import { createDisconnectError, isLostSession } from './lost_connection.js'
 import { Login } from './login.js'
 import { Pipe } from '../mcp_transport/pipe.js'
 import { releaseConnection, reserveConnection, type LimitedConnection } from './connection_limit.js'
@@ -120,9 +121,11 @@ export class Server implements LimitedConnection {
   async use<T>(
     { ask, session }: Pick<Context, 'ask' | 'session'>,
     work: (connection: Connection) => Promise<T>,
+    isRepeated = false,
   ): Promise<T> {
     const connection = await this.connect()
     const call = { ask, session: session.id }
+    const { messages } = connection.intake
     this.#used = true
     this.#calls.add(call)
     try {
@@ -130,10 +133,15 @@ export class Server implements LimitedConnection {
       this.#failures = 0
       return result
     } catch (error) {
+      if (isLostSession(error)) {
+        if (this.#live === connection) await this.leave()
+        // After a message of the server, a part of the work may be done.
+        if (!isRepeated && connection.intake.messages === messages) return await this.use({ ask, session }, work, true)
+      }
       if (this.#live === connection || this.#leaving === connection) throw error
       const { fault } = connection.intake
       this.#source.kept.addNote(fault ?? 'it ended in the middle of a call')
-      throw this.#createDisconnectError(fault)
+      throw createDisconnectError(this.#source.contribution.id, fault)
     } finally {
       this.#calls.delete(call)
       if (this.#calls.size === 0) this.#forms.reset()
@@ -336,19 +344,6 @@ export class Server implements LimitedConnection {
         }
       }
     }
-  }
-
-  #createDisconnectError(fault: string | undefined): VtError {
-    const { id } = this.#source.contribution
-    return new VtError({
-      code: 'VT_MCP_DISCONNECTED',
-      message:
-        fault === undefined
-          ? `The MCP server ${id} ended the connection in the middle of the call.`
-          : `The connection to the MCP server ${id} was closed in the middle of the call: ${fault}.`,
-      hint: 'The next call starts it again. Check what this call did before you repeat it.',
-      retryable: true,
-    })
   }
 }
 

@@ -10,13 +10,15 @@ import {
 } from '../mcp_client/definition.js'
 import { Failures } from '../mcp_client/failures.js'
 import { matchesGlobs } from './globs.js'
+import { assignServerNames } from './wire_names.js'
 
 /** Returns the offers of every server. Code that only queries need is loaded with the first query. */
 export async function expand(
   contributions: readonly Contribution[],
   adapterContext: AdapterContext,
 ): Promise<Contribution[]> {
-  const asked = contributions.flatMap((contribution) => selectServer(contribution, adapterContext))
+  const prefixes = assignServerNames(contributions, adapterContext)
+  const asked = contributions.flatMap((contribution) => selectServer(contribution, prefixes, adapterContext))
   for (const { kept } of asked) neededServers.add(kept.file)
   // A tool with an unknown server still gets a slot: its call reports the missing server.
   const lost = contributions
@@ -30,7 +32,11 @@ export async function expand(
 const isOneTool = ({ manifest }: Contribution): boolean => manifest.mcp!['tool'] !== undefined
 
 /** Returns the server of a contribution if it is queried now; reports why not otherwise. */
-function selectServer(contribution: Contribution, adapterContext: AdapterContext): QueriedServer[] {
+function selectServer(
+  contribution: Contribution,
+  prefixes: ReadonlyMap<Contribution, string>,
+  adapterContext: AdapterContext,
+): QueriedServer[] {
   const found = findDefinition(contribution, adapterContext)
   if (!found) {
     if (!isOneTool(contribution))
@@ -55,8 +61,11 @@ function selectServer(contribution: Contribution, adapterContext: AdapterContext
     return []
   }
   const kept = openKeptServer(server, definition, contribution, adapterContext)
+  const prefix = prefixes.get(contribution) ?? server
   const asked: QueriedServer = {
     server,
+    prefix,
+    otherPrefixes: [...prefixes.values()].filter((other) => other !== prefix),
     definition,
     contribution,
     limits,

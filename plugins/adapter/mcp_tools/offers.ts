@@ -15,7 +15,7 @@ import { hashTool, type ServerRecord, type ServerTool, type ServerOffers } from 
 import { createChangeError, createNotedError } from './changes.js'
 import { isRemote, type QueriedServer, type Definition } from '../mcp_client/definition.js'
 import { matchesGlobs } from './globs.js'
-import { assignWireNames, type NamedTool, type WireName } from './wire_names.js'
+import { assignWireNames, toOwnToolName, type NamedTool, type WireName } from './wire_names.js'
 import { acquireServer } from '../mcp_client/pool.js'
 import { convertForeignSchema, findSchemaFault } from './foreign_schema.js'
 
@@ -76,7 +76,7 @@ async function collectOffers(one: QueriedServer, adapterContext: AdapterContext)
 /** Selects the offers that the settings and the manifest allow. */
 function selectOffers(
   { tools, prompts, resources, instructions }: ServerOffers,
-  { server, definition, contribution, limits }: QueriedServer,
+  { server, prefix, otherPrefixes, definition, contribution, limits }: QueriedServer,
 ): Offer[] {
   const { tool: only } = contribution.manifest.mcp as { tool?: string }
   if (only !== undefined) return selectOneTool(only, tools, { server, definition, contribution })
@@ -88,13 +88,12 @@ function selectOffers(
     (!include || matchesGlobs(include, name)) &&
     !matchesGlobs(exclude ?? [], name) &&
     isAllowed(`${server}/${name}`, server, limits)
-  const prefix = contribution.plugin === contribution.layer ? server : `plugin_${contribution.plugin}_${server}`
   const offer = (name: string, what: () => Offer['what'], kind = ''): Offer[] =>
     isWanted(name)
       ? [
           {
             server: prefix,
-            tool: name,
+            tool: toOwnToolName(prefix, name, otherPrefixes),
             id: `${contribution.id}/${kind}${name}`,
             contribution,
             definition,
@@ -214,7 +213,7 @@ const isAllowed = (tool: string, server: string, { allow, deny, enforce_allow }:
 
 /** Converts an offer to a contribution. Foreign texts and schemas are reduced to what the kernel supports. */
 function toContributions(
-  { contribution, definition, about, what }: Offer,
+  { contribution, definition, about, what, server: prefix }: Offer,
   { name, whole }: WireName,
   adapterContext: AdapterContext,
 ): Contribution[] {
@@ -255,7 +254,8 @@ function toContributions(
     effects: resolveEffects(tool, definition, contribution),
     mcp: { server, ...target },
   }
-  return [{ ...made, id: `${contribution.plugin}:${name}`, name: contribution.name, slot: name, manifest }]
+  const id = `${contribution.plugin}:${name}`
+  return [{ ...made, id, name: contribution.name, slot: name, group: `mcp__${prefix}`, manifest }]
 }
 
 const toPromptFields = ({ name, title, description, arguments: texts }: ServerOffers['prompts'][number]) => ({

@@ -1,4 +1,6 @@
 import { sha256 } from '../../../core/system/index.js'
+import type { AdapterContext, Contribution, Layer } from '../../../core/index.js'
+import { findDefinition } from '../mcp_client/definition.js'
 
 /** A tool of a server, with a unique id. */
 export interface NamedTool {
@@ -16,6 +18,44 @@ export interface WireName {
 const MAX_NAME_CHARS = 64
 /** The fewest characters left of a server name: eight digits of its hash. */
 const MIN_SERVER_CHARS = 8
+
+/** The layers in the order in which their servers keep a name that two share. */
+const LAYERS: readonly Layer[] = ['builtin', 'admin', 'call', 'user', 'workspace']
+
+/**
+ * Returns the name of each server in the names of its tools: `docs`, or `plugin_<plugin>_<server>` for a package. Rules
+ * name a server by it, so a server of a repository with the same name gets another one.
+ */
+export function assignServerNames(
+  contributions: readonly Contribution[],
+  adapterContext: AdapterContext,
+): Map<Contribution, string> {
+  const wanted = contributions.flatMap((one) => {
+    const found = findDefinition(one, adapterContext)
+    if (!found || one.manifest.mcp!['tool'] !== undefined) return []
+    const name = one.plugin === one.layer ? found.server : `plugin_${one.plugin}_${found.server}`
+    return [{ one, name, plain: toPlainName(name) }]
+  })
+  const rank = ({ one, name, plain }: (typeof wanted)[number]): number =>
+    LAYERS.indexOf(one.layer) * 2 + Number(name !== plain)
+  wanted.sort((a, b) => rank(a) - rank(b) || (a.one.id < b.one.id ? -1 : 1))
+  const taken = new Set<string>()
+  return new Map(
+    wanted.map(({ one, plain }) => {
+      const unique = taken.has(plain) ? `${plain}_${sha256(one.id).slice(0, 8)}` : plain
+      taken.add(unique)
+      return [one, unique]
+    }),
+  )
+}
+
+/** Returns the name of a tool on the wire. A name that looks like one of another server gets digits of its hash. */
+export function toOwnToolName(server: string, tool: string, others: readonly string[]): string {
+  const isLikeOther = others.some(
+    (other) => other.startsWith(`${server}__`) && toPlainName(`${server}__${tool}`).startsWith(`${other}__`),
+  )
+  return isLikeOther ? `${tool.replace(/_{2,}/g, '_')}_${sha256(tool).slice(0, 8)}` : tool
+}
 
 /**
  * Assigns every tool a name that models and wires accept: `mcp__<server>__<tool>`. If it is too long, the server name

@@ -20,6 +20,8 @@ export class Intake {
   #bytes = 0
   #most = Infinity
   #exceeded: () => void = () => {}
+  /** The number of messages of the server so far. */
+  messages = 0
   /** The reason for which the connection was closed. */
   fault: string | undefined
   /** Closes the connection. */
@@ -67,14 +69,15 @@ export class Intake {
   }
 
   /**
-   * Returns the transport, guarded: an unreadable message, for example an endlessly nested one, ends the connection and
-   * not the program.
+   * Returns the transport, guarded: a message that cannot be read, such as `null`, ends the connection and not the
+   * program.
    */
   guard<T extends Transport>(transport: T): T {
     let reader: Transport['onmessage']
     const guardReader =
       (read: NonNullable<Transport['onmessage']>): typeof read =>
       (message, extra) => {
+        this.messages++
         try {
           if (this.#passes(message)) read(frameMessage(message), extra)
         } catch {

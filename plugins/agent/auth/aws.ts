@@ -103,13 +103,13 @@ function listKeyFiles(env: AgentProviders['env']): [credentials: string, config:
 }
 
 /** Reads one section of a configuration file of AWS; a missing file is empty. */
-function readSection(file: string, wanted: string): Record<string, string> {
+function readSection(file: string, section: string): Record<string, string> {
   const values: Record<string, string> = {}
   let name = ''
   for (const line of readKeyFile(file).split(/\r?\n/)) {
     const head = /^\s*\[\s*(?:(profile)\s+)?(['"]?)(.+?)\2\s*\]/.exec(line)
     if (head) name = `${head[1] ? 'profile ' : ''}${head[3]}`
-    const entry = name === wanted && /^([a-z_]+)\s*=\s*(.*?)\s*$/i.exec(line)
+    const entry = name === section && /^([a-z_]+)\s*=\s*(.*?)\s*$/i.exec(line)
     if (entry) values[entry[1]!.toLowerCase()] = entry[2]!
   }
   return values

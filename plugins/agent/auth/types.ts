@@ -9,7 +9,7 @@ export const authType = ({ type, command }: Auth): Auth['type'] =>
 
 /** The credential of one provider. */
 export interface Credential {
-  /** Returns the authorization of a request; called for each one. */
+  /** Returns the authorization of a request; called for each request. */
   read(): Promise<RequestAuth>
   /** Drops a refused credential; returns true if another one can be tried. */
   refresh(): boolean

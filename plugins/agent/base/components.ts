@@ -54,7 +54,7 @@ export type AgentProviders = Readonly<{
   cache: Readonly<{ get(key: string): Result | undefined; put(key: string, result: Result): void }>
   /** Returns the milliseconds before attempt `attempt` + 1 of a request, or `stop`. */
   retry: Readonly<{
-    next(attempt: number, cause: Pick<Cause, 'wait_ms' | 'category'>, random: Random): number | 'stop'
+    next(attempt: number, cause: Pick<Cause, 'wait_ms' | 'patience_ms' | 'category'>, random: Random): number | 'stop'
   }>
   clock: Clock
   random: Random
@@ -116,6 +116,8 @@ export interface Cause {
   retry: 'request' | 'stream' | 'auth' | 'context' | 'no'
   /** The delay that the server requests. */
   wait_ms?: number
+  /** The sum of waits that the cause is worth where the settings name no number of retries. */
+  patience_ms?: number
   /** A more specific hint than that of the code. */
   hint?: string
   /** For the record: `http 429`, `cut`, `connect`. */

@@ -71,9 +71,10 @@ export async function resolveCalls(
 /** Describes the subject of a call on one line: the files or the command, else the first text of its input. */
 export function describeSubject({ input: { action: _, ...input } }: CallMeaning): string {
   const { path, destination, command } = input
-  const named = [path, destination, command, [...new Set(listPatchedPaths(input).map((one) => one.path))]]
+  const subjects = [path, destination, command, [...new Set(listPatchedPaths(input).map((one) => one.path))]]
     .flat()
     .filter((word) => typeof word === 'string')
-  const text = named.length > 0 ? named.join(' ') : Object.values(input).find((value) => typeof value === 'string')
+  const text =
+    subjects.length > 0 ? subjects.join(' ') : Object.values(input).find((value) => typeof value === 'string')
   return truncateLine(String(text ?? ''), 200)
 }

@@ -2,7 +2,7 @@ import { toText } from '../../../core/text/index.js'
 import { renderPlainText } from '../../../core/input/index.js'
 import type { Kernel } from '../../../core/contract/index.js'
 
-/** The failure of a run. The message quotes the value; without a hint, that of the code applies. */
+/** The failure of a run. The message quotes the value; without a hint, the hint of the code applies. */
 export class AgentError extends Error {
   constructor(
     readonly code: string,

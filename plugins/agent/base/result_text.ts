@@ -1,5 +1,5 @@
 import type { Result } from '../../../core/shapes/index.js'
-import { nextLine, noticeLines, successText } from '../../lib/base/index.js'
+import { detailLines, noticeLines, successText } from '../../lib/base/index.js'
 import type { ModelText } from './components.js'
 import type { Msg } from './types.js'
 
@@ -17,7 +17,7 @@ export function toModelText(result: Result): ModelText {
   const lines = [
     `ERROR ${code}: ${message}`,
     ...(hint ? [`Hint: ${hint}`] : []),
-    ...nextLine(result.error),
+    ...detailLines(result.error),
     ...formatSayLine(details?.['say'], message, next !== undefined),
   ]
   return { text: lines.join('\n') + noticeLines(result), is_error: true }

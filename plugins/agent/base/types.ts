@@ -73,7 +73,7 @@ export interface Usage {
   reasoning_tokens?: number
   estimated?: true
 }
-export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'other'
+export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter'
 
 /** A refused change: its tool, its paths or its command on one line, and the code of the refusal. */
 export interface NotApplied {
@@ -183,6 +183,7 @@ export type HarnessEvent =
   | 'tool_retry_attempted'
   | 'context_cleared'
   | 'context_window_assumed'
+  | 'server_unavailable'
   | 'limit_reached'
   | 'resumed'
   | 'continuation_started'

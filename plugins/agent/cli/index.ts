@@ -1,5 +1,13 @@
 export { resolveAgentSettings, factTable, outcomeTable, type EventSink, type RevertScope } from '../base/index.js'
+export { addAllowRule, findRules } from './approval_rules.js'
 export { createSessionCertificate } from './certificate.js'
+export {
+  buildIntendedDiff,
+  formatQuestion,
+  planChange,
+  readWorkspaceText,
+  type IntendedChange,
+} from './intended_change.js'
 export { readImages, addImageOption, type ImageFlags } from './images.js'
 export { signIn, signOut } from '../auth/index.js'
 export { describeModel } from './choose_model.js'
@@ -7,6 +15,7 @@ export { checkModel } from './model_check.js'
 export { preview } from './preview.js'
 export { printComponents } from './print_components.js'
 export { printFailure } from './print_failure.js'
+export { connectAccount, disconnectAccount } from './provider_account.js'
 export {
   toAgentOptions,
   withAgent,
@@ -27,9 +36,9 @@ export {
 } from './session_records.js'
 export { resolveCollector, sendSpans } from './send_spans.js'
 export { readTask } from './streams.js'
-export { formatActiveAgents, formatChildren, formatGoal, formatTasks } from './tasks.js'
+export { formatActiveAgents, formatChildren, formatGoal, formatTasks, parseGoal } from './tasks.js'
 export { AnswerPrinter } from './answer_printer.js'
-export { addWorkOptions, work, type WorkFlags } from './work.js'
+export { addWorkOptions, printNotApplied, work, type WorkFlags } from './work.js'
 export {
   chooseComponents,
   resolveChoices,
@@ -83,6 +92,7 @@ export {
 } from '../records/index.js'
 export {
   adoptSession,
+  listAllOwnSessions,
   listAllSessions,
   requireOwnSession,
   findSessionWorkspace,

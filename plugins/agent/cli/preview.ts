@@ -15,6 +15,7 @@ export async function preview(kernel: Kernel, task: string, flags: WorkFlags, io
     { findModel },
     { resolveAgentSettings },
     { excludeScheduleTool },
+    { countOuterConversations, excludeDelegationTools, mayDelegate },
   ] = await Promise.all([
     import('../context/index.js'),
     import('../base/index.js'),
@@ -22,6 +23,7 @@ export async function preview(kernel: Kernel, task: string, flags: WorkFlags, io
     import('../providers/index.js'),
     import('../base/index.js'),
     import('../schedule/index.js'),
+    import('../delegation/index.js'),
   ])
   const settings = resolveAgentSettings(
     kernel,
@@ -40,16 +42,15 @@ export async function preview(kernel: Kernel, task: string, flags: WorkFlags, io
       await readInstructionText(kernel, workspace, settings),
     )
     const { id, format, facts } = model
+    const canDelegate = mayDelegate(settings, countOuterConversations(io.env))
+    const mode = kernel.inspection.resolveMode(flags.plan ? 'plan' : undefined)
     const tools = createToolDefinitions(
       {
         tools: (how) =>
-          excludeScheduleTool(
-            kernel.tools({
-              ...how,
-              audience: 'agent',
-              mode: kernel.inspection.resolveMode(flags.plan ? 'plan' : undefined),
-            }),
-          ),
+          excludeDelegationTools(excludeScheduleTool(kernel.tools({ ...how, audience: 'agent', mode })), {
+            isPart: false,
+            canDelegate,
+          }),
       },
       model,
     )

@@ -6,12 +6,12 @@ import { AgentError, resolveAgentSettings, toErrorMessage, type AgentSettings } 
 const TIMEOUT_MS = 60_000
 
 /**
- * Returns the address of the collector: `named`, else the user's setting. A bare address gets the default path of
- * OTLP. Throws VT_CONFIG_INVALID.
+ * Returns the address of the collector: `given`, or the user's setting if the flag has no value (`true`). A bare
+ * address gets the default path of OTLP. Throws VT_CONFIG_INVALID.
  */
-export function resolveCollector(kernel: Kernel, named: string | true): URL {
+export function resolveCollector(kernel: Kernel, given: string | true): URL {
   const { telemetry }: Pick<AgentSettings, 'telemetry'> = resolveAgentSettings(kernel)
-  const address = named === true ? telemetry.otel_endpoint : named
+  const address = given === true ? telemetry.otel_endpoint : given
   const hint =
     'Give an address, such as --endpoint http://127.0.0.1:4318, ' +
     'or set telemetry.otel_endpoint in ~/.vtcode/vtcode.config.yaml.'
@@ -52,34 +52,35 @@ export async function sendSpans(url: URL, pieces: AsyncIterable<string>, io: Io)
     redirect: 'error',
     signal: limit.signal,
   }
-  let reply: Response
-  let answer: string
+  let response: Response
+  let responseText: string
   try {
-    reply = await fetch(url, init)
-    answer = (await reply.text()).slice(0, 64 * 1024)
+    response = await fetch(url, init)
+    responseText = (await response.text()).slice(0, 64 * 1024)
   } catch (error) {
     if (error instanceof AgentError) throw error
     throw createFault(
       `${url.origin} could not be reached: ${toErrorMessage((error as { cause?: unknown }).cause ?? error)}`,
     )
   }
-  if (!reply.ok)
+  if (!response.ok)
     throw createFault(
       `${url.origin} rejected the spans: ` +
-        `status ${reply.status}${answer.trim() === '' ? '' : `, ${answer.trim().slice(0, 300)}`}`,
+        `status ${response.status}${responseText.trim() === '' ? '' : `, ${responseText.trim().slice(0, 300)}`}`,
     )
-  const rejected = parseRejection(answer)
-  if (rejected !== undefined) say(io, 'warning', `The collector rejected spans: ${rejected}`)
+  const rejected = parseRejection(responseText)
+  if (rejected !== undefined) say(io, 'warning', `The collector rejected ${rejected}`)
 }
 
-/** Returns the number of spans that a collector rejected from an accepted document, with its message. */
+/** Describes the spans that a collector rejected from an accepted document: their number and its message. */
 function parseRejection(text: string): string | undefined {
   try {
     const { partialSuccess } = JSON.parse(text) as {
       partialSuccess?: { rejectedSpans?: unknown; errorMessage?: unknown }
     }
     const spans = Number(partialSuccess?.rejectedSpans ?? 0)
-    return spans > 0 ? `${spans}, ${JSON.stringify(partialSuccess?.errorMessage ?? '')}` : undefined
+    const number = spans === 1 ? '1 span' : `${spans} spans`
+    return spans > 0 ? `${number}: ${JSON.stringify(partialSuccess?.errorMessage ?? '')}` : undefined
   } catch {
     return undefined
   }

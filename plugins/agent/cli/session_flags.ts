@@ -55,7 +55,7 @@ export async function workAndAsk(
     const max_output_tokens = Math.min(MAX_DATA_TOKENS, computeTokenBudget(connection.model, settings).output)
     const askForAnswer = async () =>
       askForData(thread, { ...data, connection, max_output_tokens, after: await thread.context.request() }, io.signal)
-    const asked =
+    const answer =
       outcome === 'success'
         ? await askForAnswer().then(
             (reply) => ({ reply }),
@@ -63,8 +63,8 @@ export async function workAndAsk(
           )
         : { reply: undefined }
     const whole = await thread.finish()
-    if ('error' in asked) throw asked.error
-    return use(whole, asked.reply)
+    if ('error' in answer) throw answer.error
+    return use(whole, answer.reply)
   })
 }
 

@@ -48,7 +48,7 @@ export async function openSessionRecords(workspace: Workspace, id: string): Prom
   return openRecords(id, new Set([id]))
 }
 
-/** Returns the id, or that of the user's last session. Throws VT_SESSION_NOT_FOUND. */
+/** Returns the id, or the id of the user's last session. Throws VT_SESSION_NOT_FOUND. */
 export const resolveSessionId = async (workspace: Workspace, id: string | undefined): Promise<string> =>
   id ?? (await findLastSession(workspace))
 

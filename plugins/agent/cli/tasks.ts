@@ -58,3 +58,15 @@ export function formatActiveAgents({ children }: Children): string[] {
     ...more,
   ]
 }
+
+/** Splits the argument of `/goal` into the goal and the commands of its `verify:` lines, which prove it. */
+export function parseGoal(argument: string): { text: string; commands: string[] } {
+  const lines = argument.split('\n').map((line) => line.trim())
+  return {
+    text: lines
+      .filter((line) => !line.startsWith('verify:'))
+      .join('\n')
+      .trim(),
+    commands: lines.flatMap((line) => /^verify: *(\S.*)$/.exec(line)?.[1] ?? []),
+  }
+}

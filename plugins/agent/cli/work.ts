@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { fstatSync, writeFileSync } from 'node:fs'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { omitUndefined } from '../../../core/shapes/index.js'
 import type { Io, Kernel } from '../../../core/contract/index.js'
@@ -76,8 +76,10 @@ export async function work(
         waitAfterAbort(io.signal),
       ])
       if (outcome === undefined) return 130
-      if (!flags.json) printOutcome(outcome, formatNotApplied(outcome), formatSummary(outcome, done), io)
-      return writeAnswer(flags.lastMessageFile, outcome.text, 'w', io) ? outcome.exit_code : 1
+      const notApplied = formatNotApplied(outcome)
+      if (!flags.json) printOutcome(outcome, notApplied, formatSummary(outcome, done), io)
+      const answer = [outcome.text, notApplied.trimEnd()].filter((text) => text !== '').join('\n')
+      return writeAnswer(flags.lastMessageFile, answer, 'w', io) ? outcome.exit_code : 1
     },
   )
 }
@@ -108,9 +110,23 @@ async function setGoal(agent: Agent, { goal, verify }: WorkFlags, io: Io): Promi
 
 function printOutcome({ text, error, exit_code }: RunOutcome, notApplied: string, summary: string, io: Io): void {
   if (text !== '' && text !== error?.message) io.stdout.write(`${formatForStdout(io, text)}\n`)
-  io.stderr.write(notApplied)
+  printNotApplied(notApplied, io)
   if (!io.quiet) io.stderr.write(`${summary}\n`)
   else if (exit_code !== 0) say(io, 'error', summary)
+}
+
+/**
+ * Prints the refused changes of a run on stderr, and after the answer on stdout, because they correct it. Where both
+ * lead to one terminal or file they are printed once.
+ */
+export function printNotApplied(lines: string, { stdout, stderr }: Io): void {
+  stderr.write(lines)
+  if (!isSameFile(stdout, stderr)) stdout.write(lines)
+}
+
+function isSameFile(...streams: readonly object[]): boolean {
+  const [one, other] = streams.map((stream) => ('fd' in stream ? fstatSync(stream.fd as number) : undefined))
+  return one !== undefined && one.dev === other?.dev && one.ino === other.ino
 }
 
 /** Writes the answer to the file of the flag, if any. Returns `false` after an error. */

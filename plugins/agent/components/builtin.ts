@@ -1,6 +1,6 @@
 import { ok, type Result } from '../../../core/shapes/index.js'
 import type { Io, Kernel } from '../../../core/contract/index.js'
-import { valueLimit, valueText } from '../../lib/base/index.js'
+import { valueText } from '../../lib/base/index.js'
 import { createApprover, createAsker, isInteractive, say } from '../../lib/terminal/index.js'
 import {
   clock,
@@ -66,15 +66,7 @@ export const builtinComponents: { readonly [C in Component]: Factories<C> } = {
   output_map: {
     concise: () => ({ toModel: toModelText }),
     detailed: () => ({
-      toModel: (result) =>
-        toModelText(
-          result.ok
-            ? {
-                ...result,
-                text: valueText(result.output, result.text === undefined ? Infinity : valueLimit(result.text)),
-              }
-            : result,
-        ),
+      toModel: (result) => toModelText(result.ok ? { ...result, text: valueText(result.output, result.text) } : result),
     }),
   },
   logging: {
@@ -95,8 +87,12 @@ export const builtinComponents: { readonly [C in Component]: Factories<C> } = {
   },
   retry: {
     backoff: () => ({
-      next: (attempt, { wait_ms }, chance) =>
-        wait_ms ?? Math.round(chance.next() * Math.min(30_000, 500 * 2 ** attempt)),
+      // A wait that is worth more time grows to ten minutes.
+      next: (attempt, { wait_ms, patience_ms }, chance) =>
+        wait_ms ??
+        (patience_ms === undefined
+          ? Math.round(chance.next() * Math.min(30_000, 500 * 2 ** attempt))
+          : Math.round((0.5 + chance.next() / 2) * Math.min(600_000, 1000 * 2 ** attempt))),
     }),
     none: () => ({ next: () => 'stop' }),
   },

@@ -128,7 +128,7 @@ const KERNEL_COMPONENTS = componentNames.filter((component) =>
 )
 
 /**
- * Returns components for a copy of the files: those that handle calls are created again for its kernel. Throws
+ * Returns components for a copy of the files: components that handle calls are created again for its kernel. Throws
  * VT_AGENT_NO_WORKTREE for a component of the caller.
  */
 export async function rebindComponents(providers: AgentProviders, kernel: Kernel): Promise<AgentProviders> {

@@ -78,24 +78,24 @@ const STRICTNESS = [
  */
 export function resolveRunContext(
   verb: 'interactive' | 'exec',
-  asked: RunContext | undefined,
+  requested: RunContext | undefined,
   env: Readonly<Record<string, string | undefined>>,
 ): RunContext {
   const own = verb === 'exec' && /^(true|1)$/.test(env['CI'] ?? '') ? 'ci' : verb
-  if (asked === undefined) return own
+  if (requested === undefined) return own
   for (const [component, order] of STRICTNESS) {
-    const [before, after] = [contextTable[own][component], contextTable[asked][component]]
+    const [before, after] = [contextTable[own][component], contextTable[requested][component]]
     const rank = (name: string): number => (order as readonly string[]).indexOf(name)
     if (rank(after) > rank(before)) break
     if (rank(after) === rank(before)) continue
     throw new AgentError(
       'VT_CONFIG_INVALID',
-      `--context ${asked} is looser than the default ${own}: its ${component} is ${after}, not ${before}.`,
+      `--context ${requested} is looser than the default ${own}: its ${component} is ${after}, not ${before}.`,
       {
         hint:
           'Use a stricter context, or set this component ' + `with agent.providers.${component} in your user settings.`,
       },
     )
   }
-  return asked
+  return requested
 }

@@ -1,4 +1,4 @@
-import { redactValues } from '../../../core/text/index.js'
+import { redactText } from '../../../core/text/index.js'
 import type { Kernel } from '../../../core/contract/index.js'
 import { CALLS_FOLDER } from '../../lib/state/index.js'
 import { resolveCalls, type AgentSettings, type CallPart, type ResultPart } from '../base/index.js'
@@ -61,6 +61,6 @@ export const saveResult = (thread: Conversation, { call_id, spool_path, text }: 
 /** Writes a text to the folder of the session; returns its workspace-relative path. */
 export async function saveText({ store, session_id }: Conversation, label: string, text: string): Promise<string> {
   const name = `results/${label}.txt`
-  await store.write(name, redactValues(text))
+  await store.write(name, redactText(text))
   return `${CALLS_FOLDER}/${session_id}/${name}`
 }

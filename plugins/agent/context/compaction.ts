@@ -11,6 +11,7 @@ import {
   messageText,
   createPlainSummary,
   saveMemory,
+  redactMessage,
   renderMemory,
   renderSummary,
   summaryPrompt,
@@ -146,7 +147,7 @@ export async function archiveHistory({ store, state, session_id, settings }: Pai
   if (!settings.context.dynamic.persist_history) return `.vtcode/sessions/${session_id}/messages.jsonl`
   return store.archive(
     `${session_id}_${state.compactions + 1}.jsonl`,
-    redactValues(state.messages.map((message) => `${JSON.stringify(message)}\n`).join('')),
+    redactValues(state.messages.map((message) => `${JSON.stringify(redactMessage(message))}\n`).join('')),
   )
 }
 
@@ -230,7 +231,7 @@ async function summarise(
     const window = connection.model.facts.context_window ?? context.budget.window
     const images = new Map(listImages(old).map(({ sha256 }) => [sha256, { why: 'not sent again' }]))
     const after = { ...(await context.request()), messages: old, images }
-    const asked = { connection, system: summaryPrompt, schema: summarySchema, max_output_tokens: MAX_TOKENS.summary }
+    const request = { connection, system: summaryPrompt, schema: summarySchema, max_output_tokens: MAX_TOKENS.summary }
     const continuesThread =
       !refused &&
       connection.model.id === thread.connection.model.id &&
@@ -239,7 +240,7 @@ async function summarise(
       ? 'The record is everything above this.'
       : block('record', renderTranscript(old, Math.max(0, window - MAX_TOKENS.summary) * 2))
     const task = `${focus ? `Keep above all what concerns: ${focus}\n\n` : ''}${record}`
-    const answer = await askForData(thread, { ...asked, task, ...(continuesThread && { after }) }, signal)
+    const answer = await askForData(thread, { ...request, task, ...(continuesThread && { after }) }, signal)
     return answer ? toSummary(answer) : plain()
   } catch (error) {
     if (signal.aborted || (error instanceof AgentError && error.code === 'VT_SESSION_WRITE')) throw error
@@ -247,7 +248,7 @@ async function summarise(
   }
 }
 
-/** Connects the small model, or that of the thread, with few retries. */
+/** Connects the small model, or the model of the thread, with few retries. */
 async function connectSummariser({
   kernel,
   providers,

@@ -1,4 +1,5 @@
 import { sha256 } from '../../../core/system/index.js'
+import { redact, redactText } from '../../../core/text/index.js'
 import type { SegmentReason } from '../base/index.js'
 import { estimateTokens, createToolDefinitions, type ModelRequest } from '../model/index.js'
 import type { Conversation } from '../session/index.js'
@@ -78,7 +79,7 @@ export class Segments {
   }
 
   private tools = (): ModelRequest['tools'] =>
-    this.withTools ? createToolDefinitions(this.thread, this.thread.connection.model) : []
+    this.withTools ? redact(createToolDefinitions(this.thread, this.thread.connection.model)) : []
 
   private async make(): Promise<Segment> {
     const { kernel, workspace, providers, connection, mode, newId } = this.thread
@@ -89,7 +90,7 @@ export class Segments {
     const { instructions, task } = await this.readTexts()
     const appendix = [instructions, task].filter((text) => text !== '').join('\n\n')
     const tools = this.tools()
-    const system = renderSystemPrompt(mode, await environment, appendix)
+    const system = redactText(renderSystemPrompt(mode, await environment, appendix))
     const catalog = JSON.stringify(tools)
     return {
       id: newId('seg'),

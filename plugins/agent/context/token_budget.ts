@@ -31,9 +31,9 @@ export function computeTokenBudget(
     ),
   )
   const most = window - Math.min(output + MARGIN_TOKENS, window / 2)
-  const wanted =
+  const threshold =
     harness.auto_compaction_threshold_tokens ??
     Math.round(0.9 * Math.min(window, context.max_context_tokens || Infinity))
-  const hard = Math.min(wanted, most)
+  const hard = Math.min(threshold, most)
   return { window, output, hard, soft: 0.9 * hard }
 }

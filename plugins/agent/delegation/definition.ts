@@ -206,10 +206,10 @@ class Reader {
     const narrow = key === 'tools' ? words.filter((word) => word.includes('(')) : []
     for (const word of narrow)
       this.warn(key, `The tool '${word.slice(0, 80)}' is left out: use whole tools, without parentheses.`)
-    const named = words.filter((word) => !narrow.includes(word)).map((word) => word.replace(/\(.*$/s, ''))
-    if (named.length > agentLimits.list)
-      this.warn(key, `'${key}' has ${named.length} entries; the first ${agentLimits.list} are used.`)
-    return named.slice(0, agentLimits.list)
+    const names = words.filter((word) => !narrow.includes(word)).map((word) => word.replace(/\(.*$/s, ''))
+    if (names.length > agentLimits.list)
+      this.warn(key, `'${key}' has ${names.length} entries; the first ${agentLimits.list} are used.`)
+    return names.slice(0, agentLimits.list)
   }
 
   private text(key: string): string | undefined {

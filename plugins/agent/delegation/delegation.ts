@@ -17,7 +17,7 @@ import {
 import { runPart } from './run_part.js'
 import { planResume, planPart } from './plan_part.js'
 import { formatAgentList, renderReport, formatWaitResult } from './report.js'
-import { AGENTS_TOOL, REPORT_TOOL } from './rights.js'
+import { countOuterConversations, excludeDelegationTools, mayDelegate } from './rights.js'
 import { hasEnded, IS_READ, type ChildEnd, type PartEntry } from './state.js'
 import { formatClosing, Worktrees } from './worktrees.js'
 import type {
@@ -52,11 +52,11 @@ export class Delegation {
     this.trees = new Worktrees(thread)
   }
 
-  /** The number of conversations above this one; 1 in a program that the command of an agent started. */
+  /** The number of conversations above this one. */
   private get depth(): number {
-    return this.ownPlan?.depth ?? this.thread.state.part?.depth ?? (this.thread.providers.env['VTCODE'] === '1' ? 1 : 0)
+    return this.ownPlan?.depth ?? this.thread.state.part?.depth ?? countOuterConversations(this.thread.providers.env)
   }
-  private get isPart(): boolean {
+  get isPart(): boolean {
     return this.ownPlan !== undefined
   }
   /** The part of the system prompt for a delegated agent; empty for other conversations. */
@@ -69,11 +69,10 @@ export class Delegation {
   }
   /** The conversation may start agents. */
   get canDelegate(): boolean {
-    return this.limits.enabled && this.depth < this.limits.max_depth
+    return mayDelegate(this.thread.settings, this.depth)
   }
   /** Removes tools that this conversation may not use. */
-  readonly filterTools = (tools: ToolInfo[]): ToolInfo[] =>
-    tools.filter(({ name }) => (name === REPORT_TOOL ? this.isPart : name !== AGENTS_TOOL || this.canDelegate))
+  readonly filterTools = (tools: ToolInfo[]): ToolInfo[] => excludeDelegationTools(tools, this)
 
   /** Resets the state of a run. */
   startRun(): void {
@@ -160,8 +159,8 @@ export class Delegation {
   }
 
   /**
-   * Ends a part and removes its worktree. `merge`: first merges all its changes, or those of these globs, into the
-   * files of the conversation.
+   * Ends a part and removes its worktree. `merge`: first merges all its changes, or the changes in these globs, into
+   * the files of the conversation.
    */
   async close(id: string, merge: boolean | readonly string[], signal: AbortSignal): Promise<Result> {
     return toCallResult(async () => {

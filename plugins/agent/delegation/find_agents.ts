@@ -1,6 +1,6 @@
 import { readdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
-import { VtError } from '../../../core/shapes/index.js'
+import { omitUndefined, VtError } from '../../../core/shapes/index.js'
 import { isInside, programFile, sha256, resolveUserFolder } from '../../../core/system/index.js'
 import { findNearest } from '../../../core/text/index.js'
 import { readBytes } from '../../../core/documents/index.js'
@@ -18,7 +18,7 @@ export interface AgentDefinition extends AgentFields {
   /** The plugin of the definition. */
   plugin?: string
   file: string
-  /** `false`: the agent only reads; only its texts are used. */
+  /** `false`: the agent only reads; only its texts and its limits are used. */
   trusted: boolean
   /** Present if the user can consent to the rights of the definition. */
   item?: TrustItem
@@ -64,15 +64,19 @@ export function findAgents(kernel: Kernel, env: Environment): FoundAgents {
           line: 1,
           file,
         })
-      else
-        agents.set(found.name, {
-          ...found,
-          trusted: found.item === undefined ? found.trusted : trust.isTrusted(found.item),
-        })
+      else {
+        const trusted = found.item === undefined ? found.trusted : trust.isTrusted(found.item)
+        agents.set(found.name, { ...(trusted ? found : restrict(found)), trusted })
+      }
     }
   }
   for (const agent of agents.values()) reportRights(agent, kernel, faults)
   return { agents: [...agents.values()].sort((a, b) => (a.name < b.name ? -1 : 1)), faults }
+}
+
+/** Returns a definition without the choices that the user did not agree to: of a model, a worktree, the background. */
+function restrict({ reasoning_effort: _, ...agent }: AgentDefinition): AgentDefinition {
+  return { ...agent, model: 'inherit', isolation: 'shared', background: false }
 }
 
 /** Returns the agent of this name. Throws VT_AGENT_UNKNOWN with the nearest name. */
@@ -213,9 +217,15 @@ function refuseHidden({ workspace, settings, inspection: { home, env } }: Kernel
     throw new AgentError('VT_POLICY_DENIED', 'A rule denies reading the file')
 }
 
-/** Returns whether a definition requests more than reading. A definition without fields requests everything. */
-const needsConsent = ({ mode, tools }: AgentFields): boolean =>
-  mode !== 'plan' || tools === undefined || tools.length > 0
+/** Returns whether a definition requests more than texts and limits. One without `tools` requests all of them. */
+const needsConsent = ({ mode, tools, model, reasoning_effort, isolation, background }: AgentFields): boolean =>
+  mode !== 'plan' ||
+  tools === undefined ||
+  tools.length > 0 ||
+  model !== 'inherit' ||
+  reasoning_effort !== undefined ||
+  isolation !== 'shared' ||
+  background
 
 function toTrustItem(agent: AgentFields, file: string, bytes: Uint8Array, workspace: string): TrustItem {
   const path = relative(workspace, file)
@@ -225,14 +235,18 @@ function toTrustItem(agent: AgentFields, file: string, bytes: Uint8Array, worksp
     tools = ['(all of the conversation)'],
     mode = '(that of the conversation)',
     model,
+    reasoning_effort,
+    isolation,
+    background,
     body,
   } = agent
+  const more = omitUndefined({ reasoning_effort })
   return {
     id: `agent:${path}`,
-    title: `The agent ${name} in ${basename(file)}, with more rights than reading`,
+    title: `The agent ${name} in ${basename(file)}, with the rights, the model and the isolation that it asks for`,
     files: [file],
     digest: sha256(bytes),
-    value: { name, description, tools, mode, model, prompt: body },
+    value: { name, description, tools, mode, model, ...more, isolation, background, prompt: body },
   }
 }
 

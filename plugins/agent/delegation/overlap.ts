@@ -19,3 +19,14 @@ export function findOverlap(ours: readonly string[], theirs: readonly string[]):
   for (const one of ours) for (const other of theirs) if (canOverlap(one, other)) return [one, other]
   return undefined
 }
+
+/** Returns whether every path that a glob matches also matches one of these globs; `false` in doubt. */
+export function isInsideGlobs(glob: string, globs: readonly string[]): boolean {
+  const own = glob.replace(/^\.\//, '')
+  if (own.split('/').includes('..') || own.startsWith('/')) return false
+  return globs.some((outer) => {
+    if (outer === '**' || outer === own) return true
+    const folder = outer.endsWith('/**') ? outer.slice(0, -2) : undefined
+    return folder !== undefined && !GLOB_SIGNS.test(folder) && own.startsWith(folder)
+  })
+}

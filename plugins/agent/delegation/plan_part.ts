@@ -2,7 +2,7 @@ import { omitUndefined } from '../../../core/shapes/index.js'
 import { truncateLine } from '../../../core/text/index.js'
 import { CALLS_FOLDER } from '../../lib/state/index.js'
 import { AgentError, type ChildStatus } from '../base/index.js'
-import { findOverlap } from './overlap.js'
+import { findOverlap, isInsideGlobs } from './overlap.js'
 import { findAgents, requireAgent, type AgentDefinition } from './find_agents.js'
 import { computeChildRights, type ChildRights } from './rights.js'
 import type { ChildPlan, DelegatingConversation, PartRequest } from './types.js'
@@ -23,7 +23,7 @@ export interface PlannedPart {
   untrusted?: string
 }
 
-/** Plans a part. Throws VT_AGENT_UNKNOWN, VT_AGENT_NEEDS_WORKTREE, VT_AGENT_PATH_CLAIMED. */
+/** Plans a part. Throws VT_AGENT_UNKNOWN, VT_AGENT_NEEDS_WORKTREE, VT_AGENT_PATH_CLAIMED, VT_INPUT_INVALID. */
 export function planPart(
   thread: DelegatingConversation,
   given: PartRequest,
@@ -32,6 +32,7 @@ export function planPart(
   const found = findAgents(thread.kernel, thread.providers.env)
   const agent = requireAgent(found, given.agent ?? 'worker')
   const { write_paths, isolation = agent.isolation } = given
+  requireOwnPaths(thread, write_paths)
   const rights = computeChildRights(thread.kernel, thread, agent, { delegates, ...(write_paths && { write_paths }) })
   const claim = claimPaths(agent, rights, { write_paths, isolation }, others)
   const session_id = thread.newId('ses')
@@ -85,6 +86,7 @@ export async function planResume(
 ): Promise<{ child: ChildStatus; plan: ChildPlan }> {
   const agent = requireAgent(findAgents(thread.kernel, thread.providers.env), before.agent)
   const { write_paths, isolation, session_id, thread_id, depth, transcript_path } = before
+  requireOwnPaths(thread, write_paths)
   const rights = computeChildRights(thread.kernel, thread, agent, { delegates, ...(write_paths && { write_paths }) })
   claimPaths(agent, rights, { write_paths, isolation }, others)
   const { completed_at: _, error: __, summary: ___, ...rest } = before
@@ -122,6 +124,17 @@ function claimPaths(
   }
   refuseClaimed(write_paths, others)
   return write_paths
+}
+
+/** Throws VT_INPUT_INVALID for paths that the conversation itself may not write. */
+function requireOwnPaths({ only }: DelegatingConversation, write_paths: readonly string[] = []): void {
+  const own = only?.writes
+  const outside = own && write_paths.find((glob) => !isInsideGlobs(glob, own))
+  if (outside === undefined) return
+  const names = own!.map((glob) => `'${glob}'`).join(', ')
+  throw new AgentError('VT_INPUT_INVALID', `write_paths: '${outside}' is outside of ${names}, which you may write.`, {
+    hint: `Use ${names}, or globs inside of these.`,
+  })
 }
 
 /** Throws VT_AGENT_PATH_CLAIMED for paths that another part writes. */

@@ -2,6 +2,7 @@ import type { Mode, RightsScope, SlotInfo } from '../../../core/shapes/index.js'
 import { pickStricterMode } from '../../../core/config/index.js'
 import type { Kernel } from '../../../core/contract/index.js'
 import { hasGrant } from '../../../core/registry/index.js'
+import type { AgentSettings } from '../base/index.js'
 import type { AgentDefinition } from './find_agents.js'
 
 /** The rights of a child: never more than those of its parent. */
@@ -23,7 +24,21 @@ const PARENT_TOOLS = ['propose_plan', 'request_user_input']
 export const REPORT_TOOL = 'report_result'
 export const AGENTS_TOOL = 'agents'
 
-/** Returns the rights that both scopes allow; of globs those in both lists. */
+/** Removes the tools of delegated work that a conversation may not use. */
+export const excludeDelegationTools = <T extends { name: string }>(
+  tools: T[],
+  { isPart, canDelegate }: { isPart: boolean; canDelegate: boolean },
+): T[] => tools.filter(({ name }) => (name === REPORT_TOOL ? isPart : name !== AGENTS_TOOL || canDelegate))
+
+/** Returns whether a conversation below `depth` others may start agents. */
+export const mayDelegate = (settings: Pick<AgentSettings, 'subagents'>, depth: number): boolean =>
+  settings.subagents.enabled && depth < settings.subagents.max_depth
+
+/** The number of conversations above that of a person; 1 in a program that the command of an agent started. */
+export const countOuterConversations = (env: Record<string, string | undefined>): number =>
+  env['VTCODE'] === '1' ? 1 : 0
+
+/** Returns the rights that both scopes allow: of globs, the members of both lists. */
 export function intersectRights(
   kernel: Kernel,
   one: RightsScope | undefined,

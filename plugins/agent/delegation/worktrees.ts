@@ -90,8 +90,8 @@ export class Worktrees {
   }
 
   /**
-   * Merges the changes, or those of the globs `only`. The policies judge them as a change of these paths; a refusal
-   * is the result. Throws the same codes as `findUnmerged`.
+   * Merges all changes, or the changes in the globs `only`. The policies judge them as a change of these paths; a
+   * refusal is the result. Throws the same codes as `findUnmerged`.
    */
   async merge(child: ChildStatus, only: readonly string[] | undefined, signal: AbortSignal): Promise<Result> {
     const paths = (await this.findUnmerged(child, only)).changes.map(({ path }) => path)

@@ -3,8 +3,8 @@ import type { Clock, EventBody, EventSink, ItemStatus, ThreadEvent, ThreadItem }
 import { Deltas } from './deltas.js'
 
 /**
- * The events of one thread: numbered without a gap, with secrets redacted. Each sink gets an event before the next
- * one.
+ * The events of one thread: numbered without a gap, with secrets redacted. Each sink gets an event before the
+ * next event.
  */
 export class Events {
   private readonly sinks = new Set<EventSink>()

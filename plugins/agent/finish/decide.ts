@@ -4,11 +4,11 @@ import { describeEnding, findValidProof, type FinishState, isOpen, formatItems }
 
 /** The next step after an answer without calls. */
 export type Decision =
-  | { then: 'report'; text: string; why: string }
-  | { then: 'continue'; text: string; why: string }
-  | { then: 'verify' }
-  | { then: 'evaluate' }
-  | { then: 'end'; outcome: 'success' | 'stopped_no_action' | 'handed_off' | 'verification_failed' }
+  | { kind: 'report'; text: string; why: string }
+  | { kind: 'continue'; text: string; why: string }
+  | { kind: 'verify' }
+  | { kind: 'evaluate' }
+  | { kind: 'end'; outcome: 'success' | 'stopped_no_action' | 'handed_off' | 'verification_failed' }
 
 /** Facts that the state of the conversation does not have. */
 export interface Circumstances {
@@ -20,13 +20,13 @@ export interface Circumstances {
   waiting: boolean
   /** The work of a planned task is evaluated. */
   evaluated: boolean
-  /** The commands have run; has the end of the output of a failed one. */
+  /** Present if the commands have run. `failed`: a failed command, with the end of its output. */
   ran?: { failed?: ProofRun & { says: string } }
 }
 const most = { idle: 3, same: 4, failures: 8 }
 /** Characters of open steps in a prompt: about 300 tokens. */
 const mostShown = 1200
-const end = { then: 'end', outcome: 'success' } as const
+const end = { kind: 'end', outcome: 'success' } as const
 
 /**
  * Decides what follows an answer without calls, from the state alone. The branches are the rows of the table in
@@ -37,7 +37,7 @@ export function decide(
   { refusalsRead, on, waiting, evaluated, ran }: Circumstances,
 ): Decision {
   if (!refusalsRead && state.unread_refusals.length > 0)
-    return { then: 'report', why: 'not_applied', text: formatRefusals(state.unread_refusals) }
+    return { kind: 'report', why: 'not_applied', text: formatRefusals(state.unread_refusals) }
   if (!on || waiting) return end
   const { tracker, failures, idle, phase } = state
   const proved = decideEnd(evaluated && phase?.phase === 'build')
@@ -45,30 +45,30 @@ export function decide(
   const open = unfinished.filter(isOpen)
   if (open.length > 0) {
     const without = idle.turns + Number(idle.now)
-    if (without >= most.idle) return { then: 'end', outcome: 'stopped_no_action' }
+    if (without >= most.idle) return { kind: 'end', outcome: 'stopped_no_action' }
     return {
-      then: 'continue',
+      kind: 'continue',
       why: 'open_items',
       text:
         `Open:\n${fitLines(formatItems(tracker!, isOpen)).join('\n')}\nContinue with the next. When one ` +
         'cannot be done, mark it blocked and say why.',
     }
   }
-  if (unfinished.length > 0) return { then: 'end', outcome: 'handed_off' }
+  if (unfinished.length > 0) return { kind: 'end', outcome: 'handed_off' }
   if (findValidProof(state)?.result === 'passed') return proved
-  if (!ran) return { then: 'verify' }
+  if (!ran) return { kind: 'verify' }
   if (!ran.failed) return proved
   if (failures.same >= most.same || failures.all >= most.failures)
-    return { then: 'end', outcome: 'verification_failed' }
+    return { kind: 'end', outcome: 'verification_failed' }
   const { command, says, ...how } = ran.failed
   return {
-    then: 'continue',
+    kind: 'continue',
     why: 'verification_failed',
     text: `\`${command}\` ${describeEnding(how)}. It has to pass.\n${says}`,
   }
 }
 
-const decideEnd = (isBuild: boolean): Decision => (isBuild ? { then: 'evaluate' } : end)
+const decideEnd = (isBuild: boolean): Decision => (isBuild ? { kind: 'evaluate' } : end)
 
 /** Returns as many lines as a prompt has room for, at least one; the tracker shows the rest. */
 function fitLines(lines: readonly string[]): string[] {

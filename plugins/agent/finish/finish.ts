@@ -169,30 +169,30 @@ export class Finish implements Completion {
   async decideNext(refusalsRead: boolean, signal: AbortSignal): ReturnType<Completion['decideNext']> {
     const { thread, on } = this
     const decision = await this.decide(refusalsRead, signal)
-    if (decision.then === 'continue') await thread.harness('continuation_started', { message: decision.why })
-    if (decision.then === 'report' || decision.then === 'continue') return decision
-    if (decision.then !== 'end') throw new Error('The commands ran already.')
+    if (decision.kind === 'continue') await thread.harness('continuation_started', { message: decision.why })
+    if (decision.kind === 'report' || decision.kind === 'continue') return decision
+    if (decision.kind !== 'end') throw new Error('The commands ran already.')
     if (decision.outcome === 'failed') return decision
     const { outcome } = decision
     if (outcome !== 'success') {
       const handoff = await handOff(thread, outcome, { says: this.last?.failed?.says ?? '' })
-      return { then: 'end', outcome, ...omitUndefined({ handoff }) }
+      return { kind: 'end', outcome, ...omitUndefined({ handoff }) }
     }
     const { waiting } = this
     if (on && waiting) await thread.harness('continuation_skipped', { message: 'An input of the user is pending.' })
     if (on && !waiting && thread.state.goal) await thread.commit({ kind: 'goal_end', how: 'met' })
-    return { then: 'end', outcome }
+    return { kind: 'end', outcome }
   }
   private async decide(refusalsRead: boolean, signal: AbortSignal) {
     const { state } = this.thread
     // A message may arrive while commands run or the work is evaluated.
     const around = () => ({ refusalsRead: refusalsRead, on: this.on, waiting: this.waiting, evaluated: this.evaluated })
     const first = decide(state, around())
-    const verified = first.then === 'verify' ? await this.prove(signal) : undefined
+    const verified = first.kind === 'verify' ? await this.prove(signal) : undefined
     const ran = omitUndefined({ failed: verified?.failed })
-    const second = first.then === 'verify' ? decide(state, { ...around(), ran }) : first
-    const third = second.then === 'evaluate' ? await this.planned.evaluate(verified ?? this.last, signal) : second
-    return third.then === 'continue' && this.waiting ? ({ then: 'end', outcome: 'success' } as const) : third
+    const second = first.kind === 'verify' ? decide(state, { ...around(), ran }) : first
+    const third = second.kind === 'evaluate' ? await this.planned.evaluate(verified ?? this.last, signal) : second
+    return third.kind === 'continue' && this.waiting ? ({ kind: 'end', outcome: 'success' } as const) : third
   }
   private get waiting(): boolean {
     const { queue, state } = this.thread

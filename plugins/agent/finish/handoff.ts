@@ -1,20 +1,35 @@
 import { redactText, truncateLine } from '../../../core/text/index.js'
-import { outcomeTable, type OutcomeCode } from '../base/index.js'
-import type { Conversation } from '../session/index.js'
+import { outcomeTable, type MessageOrigin, type Msg, type OutcomeCode } from '../base/index.js'
+import type { RefusedChanges } from '../loop/index.js'
+import { messageText, type Conversation } from '../session/index.js'
 import { keepArtifact } from './artifacts.js'
 import { describeEnding, type FinishState, archiveFile, findTaskFile, taskFolder, formatItems } from '../task/index.js'
 
 const file = 'current_blocked.md'
 
+/** The state that a handoff reports. */
+export type StuckState = FinishState & Pick<RefusedChanges, 'not_applied'>
+type StuckConversation = Conversation & { state: Conversation['state'] & StuckState }
 /** `says`: the end of the last command's output; `why`: a reason that the outcome does not state. */
 interface Stuckness {
   says: string
   why?: string
 }
 
+const mostTask = 2000
+const people: ReadonlySet<MessageOrigin> = new Set(['prompt', 'queue', 'schedule', 'parent'])
+
+/** Returns the task of a conversation: its goal, the last input of a person, or the first one. */
+function findTask({ goal, open, messages, first_prompt }: Conversation['state'] & FinishState): string {
+  const isTask = ({ role, origin = 'prompt' }: Msg): boolean => role === 'user' && people.has(origin)
+  const input = open && isTask(open.input) ? open.input : messages.findLast(isTask)
+  const text = goal?.text ?? (input ? messageText(input) : first_prompt)
+  return text.length > mostTask ? `${text.slice(0, mostTask)}… (${text.length} characters)` : text
+}
+
 /** Formats what a person needs to continue an unfinished run. */
 function formatHandoff(
-  { kernel, session_id, state, providers }: Conversation & { state: Conversation['state'] & FinishState },
+  { kernel, session_id, state, providers }: StuckConversation,
   outcome: OutcomeCode,
   { says, why }: Stuckness,
 ): string {
@@ -37,6 +52,11 @@ function formatHandoff(
       why ?? outcomeTable[outcome].description,
       ...(tracker ? formatItems(tracker, ({ status }) => status === 'blocked') : []),
     ]),
+    section('Task', [findTask(state)]),
+    section(
+      'Not Applied',
+      state.not_applied.map(({ tool, target, code }) => `- ${tool} ${target === '' ? '' : `'${target}' `}(${code})`),
+    ),
     section('Current Tracker Snapshot', tracker ? [tracker.title, ...formatItems(tracker)] : []),
     section(
       'Relevant Paths',
@@ -49,7 +69,7 @@ function formatHandoff(
 
 /** Writes the handoff of an unfinished run; returns its path, or nothing if it cannot be written. */
 export async function handOff(
-  thread: Conversation & { state: Conversation['state'] & FinishState },
+  thread: StuckConversation,
   outcome: OutcomeCode,
   stuck: Stuckness,
 ): Promise<string | undefined> {

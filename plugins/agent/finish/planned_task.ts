@@ -15,21 +15,21 @@ import {
   joinOpinions,
   type Evaluation,
 } from './evaluation.js'
-import { handOff } from './handoff.js'
+import { handOff, type StuckState } from './handoff.js'
 import { planPrompt, planSchema, replanPrompt, replanSchema, type PlanReply, type ReplanReply } from './replies.js'
 import { reviseTracker, toTracker } from './revision.js'
-import { type FinishState, artifactFiles, taskFolder, formatItems, type Verified } from '../task/index.js'
+import { artifactFiles, taskFolder, formatItems, type Verified } from '../task/index.js'
 import { diffWork } from './work_diff.js'
 
 /** A conversation whose task may be planned. */
 export interface PlannedConversation extends PaidConversation {
-  readonly state: PaidConversation['state'] & FinishState
+  readonly state: PaidConversation['state'] & StuckState
 }
 /** The next step after an evaluation. */
 export type Evaluated =
-  | { then: 'continue'; text: string; why: string }
-  | { then: 'end'; outcome: 'success' }
-  | { then: 'end'; outcome: 'failed'; failure: AgentError; handoff?: string }
+  | { kind: 'continue'; text: string; why: string }
+  | { kind: 'end'; outcome: 'success' }
+  | { kind: 'end'; outcome: 'failed'; failure: AgentError; handoff?: string }
 
 const most = { output: 16_384, outlines: 16 * 1024 }
 /** Share of the building model's window: spec and contract are in each of its requests. */
@@ -172,7 +172,7 @@ export class PlannedTask {
     await thread.harness(accepted ? 'evaluation_passed' : 'evaluation_failed', { message: summary, attempt: round })
     if (accepted) {
       await thread.commit({ kind: 'phase', phase: 'done', round, ...paid() })
-      return { then: 'end', outcome: 'success' }
+      return { kind: 'end', outcome: 'success' }
     }
     const { max_revision_rounds: rounds } = thread.settings.harness
     // Without a reply that names a fault, there is nothing to revise.
@@ -184,7 +184,7 @@ export class PlannedTask {
       says: last?.ran.at(-1)?.says ?? '',
       why: `${failure.message} ${taskFolder}/${artifactFiles.evaluation} has the whole evaluation.`,
     })
-    return { then: 'end', outcome: 'failed', failure, ...omitUndefined({ handoff }) }
+    return { kind: 'end', outcome: 'failed', failure, ...omitUndefined({ handoff }) }
   }
 
   /** Adds missing steps to the task and points to the contract; the agent continues with them. */
@@ -215,7 +215,7 @@ export class PlannedTask {
     await thread.commit({ kind: 'tracker', by: 'harness', tracker })
     await thread.commit({ kind: 'phase', phase: 'build', round, ...paid() })
     await this.artifacts.show()
-    return { then: 'continue', why: 'evaluation_failed', text: formatEvaluation(evaluation.text) }
+    return { kind: 'continue', why: 'evaluation_failed', text: formatEvaluation(evaluation.text) }
   }
 
   private async replan(

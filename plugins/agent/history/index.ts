@@ -7,6 +7,7 @@ export { removeSession, tidy } from './retention.js'
 export { createRevertNote, finishRevert, revert } from './revert.js'
 export { planRewind } from './rewind.js'
 export {
+  listAllOwnSessions,
   listAllSessions,
   requireOwnSession,
   findSessionWorkspace,

@@ -83,10 +83,10 @@ const createInterruptedResult = (message: string): Result =>
 
 /** Returns whether the workspace is in the state that a step leaves. */
 export async function isStepDone(workspace: Workspace, step: Step): Promise<boolean> {
-  const there = async (path: string) => (await workspace.stat(path)) !== undefined
-  if (step.op === 'rename') return (await there(step.to)) && !(await there(step.from))
-  if (step.op === 'create') return there(step.path)
-  if (step.op !== 'write') return !(await there(step.path))
+  const exists = async (path: string) => (await workspace.stat(path)) !== undefined
+  if (step.op === 'rename') return (await exists(step.to)) && !(await exists(step.from))
+  if (step.op === 'create') return exists(step.path)
+  if (step.op !== 'write') return !(await exists(step.path))
   const bytes = await workspace.read(step.path).catch(() => undefined)
   return bytes !== undefined && sha256(bytes) === step.after
 }

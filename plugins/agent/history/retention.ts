@@ -59,7 +59,7 @@ async function collectSessions(
 }
 
 /**
- * Deletes spool files beyond their limit, those of the least recently used session first, but never those of `current`.
+ * Deletes spool files beyond their limit, from the least recently used session on, but never files of `current`.
  * A limit of 0 is no limit.
  */
 async function collectSpool(

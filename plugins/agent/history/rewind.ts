@@ -76,7 +76,7 @@ export async function applyRewind(
   await recordChange({ slot: 'revert', id }, { workspace, session: { id: session } }, steps, () =>
     workspace.transact(operations),
   )
-  // A file here is one that the operations restored: a rename or a copy names its target whatever that was.
+  // `made` contains the target of every rename and copy. If a file is there now, the operations restored it.
   for (const path of [...made].reverse())
     if ((await workspace.stat(path))?.kind !== 'file') await workspace.remove(path).catch(() => {})
 }
@@ -99,16 +99,16 @@ async function createStep(workspace: Workspace, { op, path, ...rest }: Operation
 }
 
 async function planRestore(workspace: Workspace, path: string, was: Was): Promise<Operation | undefined> {
-  const there = await workspace.stat(path)
-  if (there && there.kind !== 'file')
-    throw new Error(`a ${there.kind} stands in its place: take that away and revert again`)
-  const over: FileVersion | undefined = await readVersion(workspace, path)
-  if (was === 'nothing') return over && { op: 'remove', path, expected: over }
+  const entry = await workspace.stat(path)
+  if (entry && entry.kind !== 'file')
+    throw new Error(`a ${entry.kind} stands in its place: take that away and revert again`)
+  const current: FileVersion | undefined = await readVersion(workspace, path)
+  if (was === 'nothing') return current && { op: 'remove', path, expected: current }
   const source = 'kept' in was ? was.kept : was.now
   const mode = 'kept' in was ? was.mode : (await workspace.stat(source))!.mode & 0o7777
   const bytes = await workspace.read(source)
-  if (over?.sha256 === contentHash(bytes) && (over.stat.mode & 0o7777) === mode) return undefined
-  return { op: 'write', path, bytes, expected: over ?? 'nothing', mode }
+  if (current?.sha256 === contentHash(bytes) && (current.stat.mode & 0o7777) === mode) return undefined
+  return { op: 'write', path, bytes, expected: current ?? 'nothing', mode }
 }
 
 /**
@@ -159,11 +159,11 @@ class PastFiles {
 
   /** Moves the entries at and below `to` back to `from`. */
   private async rewindRename(from: string, to: string): Promise<void> {
-    const below = new Map<string, Was>()
-    for (const file of await this.listFiles(to)) below.set(file, { now: file === '' ? to : `${to}/${file}` })
+    const moved = new Map<string, Was>()
+    for (const file of await this.listFiles(to)) moved.set(file, { now: file === '' ? to : `${to}/${file}` })
     for (const [path, was] of this.view)
-      if (path === to || path.startsWith(`${to}/`)) below.set(path.slice(to.length + 1), was)
-    for (const [file, was] of below) {
+      if (path === to || path.startsWith(`${to}/`)) moved.set(path.slice(to.length + 1), was)
+    for (const [file, was] of moved) {
       this.view.set(file === '' ? to : `${to}/${file}`, 'nothing')
       this.view.set(file === '' ? from : `${from}/${file}`, was)
     }
@@ -173,9 +173,9 @@ class PastFiles {
   /** Notes a conflict if the file differs from what the latest known change left. */
   private async noteConflict(path: string, hash: string | undefined): Promise<void> {
     if (this.view.has(path)) return
-    const there = await this.workspace.stat(path)
+    const entry = await this.workspace.stat(path)
     // Only a file is ever replaced; anything else fails later with its own message.
-    if (there && there.kind !== 'file') return
+    if (entry && entry.kind !== 'file') return
     if ((await readVersion(this.workspace, path))?.sha256 !== hash) this.conflicts.add(path)
   }
 

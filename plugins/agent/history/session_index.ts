@@ -98,16 +98,13 @@ async function hasOwnMark(workspace: Workspace, id: string): Promise<boolean> {
   }
 }
 
-/** Returns the workspace of a session, or that of the most recently used session; `undefined` if none is known. */
+/** Returns the workspace of a session, by default of the most recently used one; `undefined` if none is known. */
 export async function findSessionWorkspace(
   here: string,
   id: string | 'last',
   home: string,
 ): Promise<string | undefined> {
-  if (id === 'last') {
-    const own = new Set((await readEntries(home)).map(({ session_id }) => session_id))
-    return (await listAllSessions(here, home)).find(({ session_id }) => own.has(session_id))?.workspace
-  }
+  if (id === 'last') return (await listAllOwnSessions(here, home))[0]?.workspace
   return [here, ...(await listKnownWorkspaces(home))].find((root) => hasSession(root, id))
 }
 
@@ -127,6 +124,12 @@ export async function listAllSessions(here: string, home: string): Promise<Sessi
     }
   })
   return (await Promise.all(lists)).flat().sort((a, b) => (a.updated_at < b.updated_at ? 1 : -1))
+}
+
+/** Lists the sessions of all workspaces that this user began or adopted, the most recently used first. */
+export async function listAllOwnSessions(here: string, home: string): Promise<SessionManifest[]> {
+  const own = new Set((await readEntries(home)).map(({ session_id }) => session_id))
+  return (await listAllSessions(here, home)).filter(({ session_id }) => own.has(session_id))
 }
 
 /** Opens the workspace at a path; `undefined` if the folder is gone. */

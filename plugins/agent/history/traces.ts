@@ -10,10 +10,10 @@ const folders = [CALLS_FOLDER, historyFolder, SPOOL_FOLDER]
 
 /** Returns which folders of sessions exist. */
 export async function listSessionFolders(workspace: Workspace): Promise<ReadonlySet<string>> {
-  const there = await Promise.all(
+  const existing = await Promise.all(
     ['.vtcode', ...folders].map(async (path) => ((await workspace.stat(path)) ? [path] : [])),
   )
-  return new Set(there.flat())
+  return new Set(existing.flat())
 }
 
 /** Deletes the files that tools and records wrote for a temporary session, and the folders created for it. */

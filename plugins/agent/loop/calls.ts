@@ -162,7 +162,7 @@ async function reportCompleted(
   const shown = refused || signal.aborted || !isQuiet(effects) ? answer : await replaceRepeat(thread, completed, answer)
   const changes = [...(result.ok ? listReportedChanges(meaning.slot, result.output) : []), ...changed]
   const kept = await addImages(thread, call, result, shown)
-  await thread.commit(callEnd(call_id, kept, changes, describeChange(completed)))
+  await thread.commit(callEnd(call_id, kept, changes, describeChange(thread, completed)))
   const outcome = toCallOutcome(result, signal.aborted, human.decision)
   await reportCall(thread, invocation, { meaning, result, answer, changes, duration_ms, outcome })
 }
@@ -186,16 +186,16 @@ async function addImages(
 }
 
 /** Describes the change of a call: applied, or the reason why not. */
-function describeChange({
-  call,
-  meaning,
-  effects,
-  refused,
-  human,
-  result,
-}: CompletedCall): Pick<FactOf<'call_end'>, 'applied' | 'not_applied'> {
-  if (!meaning.slot || (isQuiet(effects) && !meaning.slot.reports_changes)) return {}
-  const target = describeSubject(meaning)
+function describeChange(
+  { kernel }: Conversation,
+  { call, meaning, effects, refused, human, result }: CompletedCall,
+): Pick<FactOf<'call_end'>, 'applied' | 'not_applied'> {
+  // Unreadable arguments name no action; the tool counts as changing if one of its actions does.
+  const mayChange = meaning.slot
+    ? !isQuiet(effects) || meaning.slot.reports_changes
+    : call.fault && kernel.list().some(({ tool, effects: able }) => tool === call.name && !isQuiet(able))
+  if (!mayChange) return {}
+  const target = call.fault ? findWrittenTarget(call.input) : describeSubject(meaning)
   if (result.ok) return { applied: target }
   const { code, hint, details } = result.error
   if (!refused && details?.['not_applied'] !== true && !code.startsWith('VT_POLICY_')) return {}
@@ -207,6 +207,16 @@ function describeChange({
       ...(hint !== '' && { next: truncateLine(hint, 300) }),
       ...(human.denied && { by: 'person' }),
     },
+  }
+}
+
+/** Returns the path or the command in arguments that are no JSON; '' if they have none. */
+function findWrittenTarget(input: CallPart['input']): string {
+  const [, quoted] = /"(?:path|command)"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(String(input)) ?? []
+  try {
+    return quoted === undefined ? '' : truncateLine(JSON.parse(quoted) as string, 200)
+  } catch {
+    return ''
   }
 }
 

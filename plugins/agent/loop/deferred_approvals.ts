@@ -1,5 +1,5 @@
 import { findProgram, listSearchFolders } from '../../../core/system/index.js'
-import { redactValues } from '../../../core/text/index.js'
+import { redact } from '../../../core/text/index.js'
 import type { Approval, ApprovalAnswer } from '../../../core/contract/index.js'
 import { runShort } from '../../lib/process/index.js'
 import { createUuid, type AgentSettings, type CallPart } from '../base/index.js'
@@ -80,7 +80,7 @@ export class DeferredApprovals {
       expires_at: new Date(now + timeout_secs * 1000).toISOString(),
       ...(notify_command && { notify: notify_command }),
     }
-    await writeApproval(workspace, JSON.parse(redactValues(JSON.stringify(approval))) as PendingApproval)
+    await writeApproval(workspace, redact(approval))
     if (notify_command) void this.notify(notify_command, approval)
     return approval
   }
@@ -97,7 +97,7 @@ export class DeferredApprovals {
       ? name
       : findProgram(name, listSearchFolders(providers.env['PATH'], workspace.root))
     if (!file) return
-    const program = { file, args, cwd: workspace.root, input: Buffer.from(redactValues(JSON.stringify(approval))) }
+    const program = { file, args, cwd: workspace.root, input: Buffer.from(JSON.stringify(redact(approval))) }
     await runShort(program, { signal: new AbortController().signal, seconds: 30, most: 1_048_576 }).catch(() => {})
   }
 }

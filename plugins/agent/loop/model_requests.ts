@@ -24,7 +24,7 @@ export class ModelRequests {
   private fallback = 0
   /** Models whose server refused images. */
   private readonly withoutVision = new Set<string>()
-  /** Models whose assumed window this process has reported. */
+  /** Models whose assumed window this process has reported, and messages about servers. */
   private readonly noticed = new Set<string>()
 
   constructor(private readonly thread: PaidConversation) {}
@@ -55,6 +55,7 @@ export class ModelRequests {
     for (;;) {
       const request = await this.addImages(await thread.context.request())
       await this.reportAssumedWindow()
+      await this.reportServers()
       // Writes to disk in parallel with the answer. The next wait reports a failure.
       thread.store.sync('messages.jsonl').catch(() => {})
       const onRetry: RequestContext['onRetry'] = ({ attempt, cause, wait_ms }) =>
@@ -68,6 +69,7 @@ export class ModelRequests {
         const accepted = await ask(thread.connection, request, {
           providers: thread.providers,
           onRetry,
+          hasFallback: thread.settings.agent.fallback_models[this.fallback] !== undefined,
           ...createBudgetGuard(thread),
         })
         thread.context.recordAnswer(accepted)
@@ -119,6 +121,15 @@ export class ModelRequests {
     })
     await thread.context.handleModelSwitch(signal)
     return true
+  }
+
+  /** Reports once each MCP server that cannot be used, with its own words: its tools are missing. */
+  private async reportServers(): Promise<void> {
+    for (const { code, message } of this.thread.kernel.diagnostics()) {
+      if (code !== 'VT_MCP_START' || this.noticed.has(message)) continue
+      this.noticed.add(message)
+      await this.thread.harness('server_unavailable', { message })
+    }
   }
 
   /**

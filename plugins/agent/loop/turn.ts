@@ -9,10 +9,12 @@ import {
   type OutcomeCode,
 } from '../base/index.js'
 import type { Cost, PaidConversation } from '../ledger/index.js'
-import { askModel, Speech, type ModelAnswer } from '../model/index.js'
+import { askModel, Speech, type ModelAnswer, type ModelRequest } from '../model/index.js'
+import { containsCallAsText } from '../wire/index.js'
 import { messageText, listUnansweredCalls, type ConversationState } from '../session/index.js'
 import { readArguments } from './arguments.js'
 import { makeCalls } from './calls.js'
+import { appendHandoff, writeAndNameHandoff, type Completion, type TurnEnd } from './completion.js'
 import type { ModelRequests } from './model_requests.js'
 import type { RefusedChanges } from './refused_changes.js'
 import { TurnLimits } from './turn_limits.js'
@@ -26,60 +28,22 @@ export interface LoopConversation extends PaidConversation {
   corrections: number
   readonly completion: Completion
 }
-/** Decides how a turn continues after an answer without calls. */
-export interface Completion {
-  /** Plans a new task, if required, before the model reads it. */
-  planTask(signal: AbortSignal): Promise<void>
-  /** Adds what the model must read before this step. */
-  remind(): Promise<void>
-  /** Returns and clears the last text and the next input if a call ended the turn. */
-  takeEnd(): Pick<TurnEnd, 'text' | 'next'> | undefined
-  /**
-   * Runs the commands that prove the work. `report`: the model reads `text` and answers once more; `continue`: `text`
-   * is the input of the next turn; `end`: the turn ends.
-   */
-  decideNext(
-    refusalsRead: boolean,
-    signal: AbortSignal,
-  ): Promise<
-    | { then: 'report'; text: string }
-    | { then: 'continue'; text: string }
-    | { then: 'end'; outcome: OutcomeCode; handoff?: string; failure?: AgentError }
-  >
-  /** Writes a handoff for an unfinished task of an unattended run; returns its path. */
-  writeHandoff(outcome: OutcomeCode): Promise<string | undefined>
-}
-/** The end of a turn; `failure`: its error, `next`: the input that the harness continues with. */
-export interface TurnEnd {
-  outcome: OutcomeCode
-  text: string
-  failure?: AgentError
-  next?: string
-}
-/** Writes a handoff, if due, and names its path in the text of the end. */
-export async function writeAndNameHandoff<End extends TurnEnd>(
-  thread: Pick<LoopConversation, 'completion'>,
-  end: End,
-): Promise<End> {
-  return { ...end, text: appendHandoff(end.text, await thread.completion.writeHandoff(end.outcome)) }
-}
-const appendHandoff = (text: string, handoff: string | undefined): string =>
-  handoff === undefined ? text : [...(text === '' ? [] : [text]), `The remaining work is in ${handoff}.`].join('\n\n')
 
-/** Words for changes not made when no more calls are possible. */
-const notAppliedInRecovery =
+/** Text about refused changes at the end of a turn. */
+const REFUSED_TEXT =
   'Not applied. Tools were disabled or denied during recovery, so no additional tool call ran. ' +
   'Latest verified evidence is above; next action: re-enable the needed tool or switch to /mode auto.'
 
-const pseudoCall = /<tool_call|<invoke name=|<function=/
-const mostCorrections = 2
+const MAX_CORRECTIONS = 2
+/** Successive answers that the length limit cuts within a call. */
+const MAX_CUT_CALLS = 3
 
 /** Runs a turn from an input to the next idle boundary. Without an input the open turn continues. */
 export async function runTurn(thread: LoopConversation, input: Msg | undefined, signal: AbortSignal): Promise<TurnEnd> {
   const turn = new Turn(thread, signal)
   await turn.begin(input)
   try {
-    const end = await turn.steps()
+    const end = await turn.runSteps()
     await thread.commit({ kind: 'turn_end', status: 'completed', ...(end.next !== undefined && { next: end.next }) })
     await thread.events.emit({
       type: 'turn.completed',
@@ -98,6 +62,13 @@ export async function runTurn(thread: LoopConversation, input: Msg | undefined, 
 class Turn {
   readonly limits: TurnLimits
   private readonly speech: Speech
+  /** Text that the outcome contains if the turn fails. */
+  private keptText: string | undefined
+  /** The model has read the refused changes of this turn. */
+  private refusalsRead = false
+  private isFirstStep = true
+  private cutCalls = 0
+  private pending: { accepted: ModelAnswer; cost: Cost; model: string } | undefined
 
   constructor(
     private readonly thread: LoopConversation,
@@ -121,27 +92,26 @@ class Turn {
       ...(token_breakdown && { token_breakdown }),
     })
     const { origin = 'prompt', intent_id } = message
-    const named = intent_id === undefined ? {} : { intent_id }
+    const intent = intent_id === undefined ? {} : { intent_id }
     if (origin === 'queue')
       await thread.events.emit({
         type: 'interjected',
         source: 'queue',
         image_count: 0,
         redirect_kind: 'interjection',
-        ...named,
+        ...intent,
       })
     await thread.events.emitItem({
       id: thread.newId('it'),
       type: 'user_message',
       text: messageText(message),
       origin,
-      ...named,
+      ...intent,
     })
     await thread.lifecycle.addNotes()
   }
 
-  /** Runs steps to the end of the turn. */
-  async steps(): Promise<TurnEnd> {
+  async runSteps(): Promise<TurnEnd> {
     const { thread, limits, signal } = this
     await thread.completion.planTask(signal)
     for (;;) {
@@ -149,7 +119,10 @@ class Turn {
       if (calls.length > 0) {
         await makeCalls(thread, limits, calls, signal)
         limits.counts.tool_loops += 1
+        this.cutCalls = this.pending?.accepted.finish === 'length' ? this.cutCalls + 1 : 0
         await this.completeStep()
+        if (this.cutCalls === MAX_CUT_CALLS)
+          throw this.createLengthError(`reached its length limit within a call ${MAX_CUT_CALLS} times`)
         await thread.context.showNested(calls)
         const decided = thread.completion.takeEnd()
         if (decided) return { outcome: 'success', ...decided }
@@ -161,19 +134,16 @@ class Turn {
       const limit = limits.reachedLimit
       if (limit !== undefined)
         return this.summarizeAndEnd('tool_loop_limit_reached', `The limit ${limit} of this turn is reached.`)
-      await this.step()
+      await this.runStep()
       if (listUnansweredCalls(thread.state).length > 0) continue
       const text = messageText(thread.state.messages.at(-1)!)
       const { finish } = this.pending!.accepted
       await this.completeStep()
       if (finish === 'length') {
         this.keptText = text
-        throw new AgentError(
-          'VT_LLM_LENGTH',
-          `The answer of ${thread.connection.model.id} reached its length limit and is incomplete.`,
-        )
+        throw this.createLengthError('reached its length limit and is incomplete')
       }
-      if (pseudoCall.test(text)) await this.askForRealCall()
+      if (containsCallAsText(text)) await this.askForRealCall()
       else {
         const end = await this.handleAnswer(text)
         if (end) return end
@@ -181,12 +151,16 @@ class Turn {
     }
   }
 
+  private createLengthError(what: string): AgentError {
+    return new AgentError('VT_LLM_LENGTH', `The answer of ${this.thread.connection.model.id} ${what}.`)
+  }
+
   /** Handles an answer without calls. Returns the end of the turn, or `undefined` to continue. */
   private async handleAnswer(text: string): Promise<TurnEnd | undefined> {
     const { thread, signal } = this
     const decision = await thread.completion.decideNext(this.refusalsRead, signal)
-    if (decision.then === 'report') return this.reportRefusals(decision.text, text)
-    if (decision.then === 'continue') return { outcome: 'success', text, next: decision.text }
+    if (decision.kind === 'report') return this.reportRefusals(decision.text, text)
+    if (decision.kind === 'continue') return { outcome: 'success', text, next: decision.text }
     const { outcome, handoff, failure } = decision
     if (outcome !== 'success') return { outcome, text: appendHandoff(text, handoff), ...(failure && { failure }) }
     const objection = await thread.lifecycle.checkStop(text, signal)
@@ -195,23 +169,15 @@ class Turn {
     return undefined
   }
 
-  /** The text of the answer that the turn fails with. */
-  private keptText: string | undefined
-  /** The model has read the refused changes of this turn. */
-  private refusalsRead = false
-  private first = true
-  private pending: { accepted: ModelAnswer; cost: Cost; model: string } | undefined
-
   /** Gets one answer of the model; the journal has it before its calls run. */
-  private async step(withCalls = true): Promise<void> {
+  private async runStep(limited: Partial<Pick<ModelRequest, 'without_calls' | 'tools'>> = {}): Promise<void> {
     const { thread, limits, speech, signal } = this
     limits.beginStep()
-    await thread.context.makeRoom(this.first, signal)
+    await thread.context.makeRoom(this.isFirstStep, signal)
     await thread.completion.remind()
-    this.first = false
+    this.isFirstStep = false
     const accepted = await thread.requests.send(
-      (connection, request, asking) =>
-        askModel(connection, { ...request, ...(!withCalls && { without_calls: true }) }, { ...asking, speech }, signal),
+      (connection, request, asking) => askModel(connection, { ...request, ...limited }, { ...asking, speech }, signal),
       signal,
     )
     const message: Msg = { role: 'assistant', parts: await this.toMessageParts(accepted) }
@@ -226,16 +192,16 @@ class Turn {
     const { thread } = this
     const step = thread.state.steps + 1
     const from = thread.connection.model.entry.name
-    const read: MessagePart[] = []
+    const result: MessagePart[] = []
     let index = 0
     for (const part of parts) {
-      if (part.type !== 'raw_call') read.push({ ...part, from })
+      if (part.type !== 'raw_call') result.push({ ...part, from })
       else {
         const { tool_call_id, name, meta, item_id } = part
         const call_id = `c${step}-${index++}`
         if (item_id !== undefined) this.limits.itemByCall.set(call_id, item_id)
         const findEffects = async (input: JsonObject) => (await thread.providers.metadata.describe(name, input)).effects
-        read.push({
+        result.push({
           type: 'tool_call',
           call_id,
           tool_call_id,
@@ -245,7 +211,7 @@ class Turn {
         })
       }
     }
-    return read
+    return result
   }
 
   /** Emits step.completed, after the step's calls. */
@@ -280,26 +246,43 @@ class Turn {
     await this.thread.harness('limit_reached', { message: why })
     const { not_applied } = this.thread.state
     const wording =
-      not_applied.length > 0 ? ` Where a change was not made, say so with these words: ${notAppliedInRecovery}` : ''
+      not_applied.length > 0 ? ` Where a change was not made, say so with these words: ${REFUSED_TEXT}` : ''
     await this.thread.inject(
       `${why} No more calls are possible in this turn. Say in a few sentences what is done and what is left.${wording}`,
       'harness',
       'not_applied',
     )
-    await this.step(false)
-    await this.completeStep()
-    return writeAndNameHandoff(this.thread, { outcome, text: messageText(this.thread.state.messages.at(-1)!) })
+    return writeAndNameHandoff(this.thread, { outcome, text: await this.runLastStep() })
+  }
+
+  /**
+   * Runs a step without calls and returns its text. Calls that the model makes all the same are refused and recorded,
+   * so that no change that it asked for is lost. If it only calls, it is asked once more without tools.
+   */
+  private async runLastStep(): Promise<string> {
+    const { thread, limits, signal } = this
+    limits.closed = true
+    let text = ''
+    for (const without of [{}, { tools: [] }]) {
+      await this.runStep({ without_calls: 'kept', ...without })
+      text = messageText(thread.state.messages.at(-1)!)
+      const calls = listUnansweredCalls(thread.state)
+      if (calls.length > 0) await makeCalls(thread, limits, calls, signal)
+      await this.completeStep()
+      if (calls.length === 0 || text.trim() !== '') break
+    }
+    return text
   }
 
   private async askForRealCall(): Promise<void> {
-    if (this.thread.corrections++ >= mostCorrections)
+    if (this.thread.corrections++ >= MAX_CORRECTIONS)
       throw new AgentError(
         'VT_LLM_PSEUDO_CALL',
         `The model ${this.thread.connection.model.id} writes calls as text instead of making them.`,
       )
     await this.thread.inject(
-      'Your answer holds a call written as text. Nothing was called. Make calls through the tools of ' +
-        'this conversation, or answer without such marks.',
+      'Your answer contains a tool call as text. It was not run. Use the tools of this conversation, or answer ' +
+        'without tags such as <tool_call>.',
     )
   }
 
@@ -311,12 +294,13 @@ class Turn {
       : error instanceof AgentError
         ? error
         : new AgentError('VT_INTERNAL', toErrorMessage(error))
+    // A refusal is a complete answer.
     await this.speech.end(signal.aborted ? 'cancelled' : failure.code === 'VT_LLM_REFUSED' ? 'completed' : 'discarded')
     await thread.events.closeOpen('cancelled')
     await this.completeStep()
     const outcome = toOutcomeCode(failure.code)
     let handoff: string | undefined
-    // A journal that cannot be written is reported by events, as far as they have readers.
+    // If the journal cannot be written, only events report the failure.
     if (failure.code !== 'VT_SESSION_WRITE') {
       await this.keepUnfinishedText(failure)
       handoff = await thread.completion.writeHandoff(outcome)

@@ -56,6 +56,8 @@ export class TurnLimits {
   step: StepRecord = createStepRecord()
   /** Items of calls that were shown while the model wrote them. */
   readonly itemByCall = new Map<string, string>()
+  /** Set for the last answer of a turn: its calls are refused. */
+  closed = false
   private guarded = 0
   private denials = 0
 
@@ -75,6 +77,12 @@ export class TurnLimits {
         'VT_CALL_ABORTED',
         'The user cancelled the rest of this step; nothing was done.',
         'Ask the user before you continue.',
+      )
+    if (this.closed)
+      return describeFault(
+        'VT_LOOP_CALL_LIMIT',
+        'No more calls are possible in this turn; nothing was done.',
+        'Say what is done and what is left.',
       )
     const most = this.settings.harness.max_tool_calls_per_turn
     if (most > 0 && this.counts.tool_calls >= most)

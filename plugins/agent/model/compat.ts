@@ -14,35 +14,35 @@ type Chat = JsonObject & { messages: Message[]; tools?: { function?: JsonObject 
  * Adapts the JSON body to this server: the rules of `compat`, then the fields of the entry. An unaffected body is not
  * parsed.
  */
-export function shapeBody(json: string, model: Model): string {
-  const chat =
+export function adaptBody(json: string, model: Model): string {
+  const hasRules =
     model.format === 'openai-chat' &&
     (Object.keys(model.compat).length > 0 || model.facts.supports_parallel_tool_calls === false)
-  if (!chat && Object.keys(model.body).length === 0) return json
+  if (!hasRules && Object.keys(model.body).length === 0) return json
   const body = JSON.parse(json) as JsonObject
   return JSON.stringify(
-    mergeObjects(chat && Array.isArray(body['messages']) ? shapeChatBody(body as Chat, model) : body, model.body),
+    mergeObjects(hasRules && Array.isArray(body['messages']) ? adaptChatBody(body as Chat, model) : body, model.body),
   )
 }
 
 /** Applies the rules for servers that call themselves OpenAI compatible and differ in one point. */
-function shapeChatBody(body: Chat, { compat, facts }: Model): JsonObject {
+function adaptChatBody(body: Chat, { compat, facts }: Model): JsonObject {
   const { max_tokens, reasoning_effort, ...rest } = body
-  const shape: Chat = { ...rest, messages: shapeMessages(body.messages, compat) }
-  if (max_tokens !== undefined) shape[compat.max_tokens_field ?? 'max_tokens'] = max_tokens
+  const adapted: Chat = { ...rest, messages: adaptMessages(body.messages, compat) }
+  if (max_tokens !== undefined) adapted[compat.max_tokens_field ?? 'max_tokens'] = max_tokens
   if (typeof reasoning_effort === 'string')
     Object.assign(
-      shape,
+      adapted,
       toThinkingFields(compat.reasoning_effort_map?.[reasoning_effort] ?? reasoning_effort, compat.thinking_format),
     )
-  if (compat.store !== undefined) shape['store'] = compat.store
-  if (shape.tools && facts.supports_parallel_tool_calls === false) shape['parallel_tool_calls'] = false
+  if (compat.store !== undefined) adapted['store'] = compat.store
+  if (adapted.tools && facts.supports_parallel_tool_calls === false) adapted['parallel_tool_calls'] = false
   const { strict_tools: strict } = compat
-  if (shape.tools && strict !== undefined)
-    shape.tools = shape.tools.map((tool) =>
+  if (adapted.tools && strict !== undefined)
+    adapted.tools = adapted.tools.map((tool) =>
       tool.function ? { ...tool, function: { ...tool.function, strict } } : tool,
     )
-  return shape
+  return adapted
 }
 
 function toThinkingFields(effort: string, format: Model['compat']['thinking_format'] = 'openai'): JsonObject {
@@ -51,17 +51,17 @@ function toThinkingFields(effort: string, format: Model['compat']['thinking_form
   return { reasoning_effort: effort }
 }
 
-function shapeMessages(messages: readonly Message[], compat: Model['compat']): Message[] {
+function adaptMessages(messages: readonly Message[], compat: Model['compat']): Message[] {
   const names = new Map<string, string>()
   return messages.flatMap((message, index): Message[] => {
     for (const { id, function: called } of message.tool_calls ?? []) names.set(id, called.name)
-    let shape = message
-    if (message.role === 'system' && compat.developer_role) shape = { ...shape, role: 'developer' }
+    let adapted = message
+    if (message.role === 'system' && compat.developer_role) adapted = { ...adapted, role: 'developer' }
     if (message.role === 'tool' && compat.tool_result_name)
-      shape = { ...shape, name: names.get(message.tool_call_id ?? '') }
+      adapted = { ...adapted, name: names.get(message.tool_call_id ?? '') }
     if (message.reasoning_content !== undefined && compat.thinking_as_text) {
-      const { reasoning_content, ...others } = shape
-      shape = {
+      const { reasoning_content, ...others } = adapted
+      adapted = {
         ...others,
         role: message.role,
         content:
@@ -69,8 +69,8 @@ function shapeMessages(messages: readonly Message[], compat: Model['compat']): M
           (typeof message.content === 'string' ? message.content : ''),
       }
     }
-    const unanswered =
+    const needsReply =
       compat.assistant_after_tool_result && message.role === 'tool' && messages[index + 1]?.role === 'user'
-    return unanswered ? [shape, { role: 'assistant', content: 'I have read the results.' }] : [shape]
+    return needsReply ? [adapted, { role: 'assistant', content: 'I have read the results.' }] : [adapted]
   })
 }

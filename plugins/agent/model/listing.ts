@@ -6,8 +6,8 @@ import { openAccess } from './connect.js'
 import { createKeyHeaders, createTransport } from './transport.js'
 import {
   buildModel,
-  listFirstModels,
-  isReady,
+  rankModels,
+  hasKey,
   getKeyVariable,
   listKnownModels,
   MAX_MODELS_PER_PROVIDER,
@@ -36,7 +36,7 @@ export async function listModels(
   signal: AbortSignal,
 ): Promise<ModelListing> {
   const { all, faults } = listProviderSources(kernel, providers.env)
-  const ready = all.filter((source) => isReady(source, providers.env))
+  const ready = all.filter((source) => hasKey(source, providers.env))
   const found = await Promise.all(
     ready.map(async (source) => {
       try {
@@ -63,10 +63,10 @@ export async function suggestModels(
   signal: AbortSignal,
 ): Promise<ModelListing> {
   const { all, faults } = listProviderSources(kernel, providers.env)
-  const ready = all.filter((source) => isReady(source, providers.env))
+  const ready = all.filter((source) => hasKey(source, providers.env))
   const found = await Promise.all(
     ready.map(async (source) => {
-      const names = listFirstModels(source)
+      const names = rankModels(source)
       if (names.length > 0) return { source, names }
       try {
         const listed = await discoverModels(kernel, source, providers, signal, moment_ms)

@@ -52,7 +52,6 @@ async function makeProvider(
   return provider
 }
 
-/** Lists the models of a module. */
 export async function listModuleModels(
   source: ProviderSource,
   context: Pick<ClientContext, 'resolve' | 'home'>,
@@ -69,8 +68,8 @@ export async function createModuleModel({ source, name }: Model, context: Client
     if (model?.specificationVersion === 'v3') return model
     throw new AgentError(
       'VT_PROVIDER_VERSION',
-      `The module of the provider '${source.entry.name}' makes models of version ` +
-        `'${toText(model?.specificationVersion)}'; 'v3' (AI SDK 6) is accepted.`,
+      `The module of the provider '${source.entry.name}' makes models of the specification ` +
+        `'${toText(model?.specificationVersion)}', but 'v3' is needed.`,
     )
   }
   const stream = (options: LanguageModelV3CallOptions) => {

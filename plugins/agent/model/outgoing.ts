@@ -15,9 +15,9 @@ export interface ModelRequest {
   system: string
   messages: readonly Msg[]
   tools: LanguageModelV3FunctionTool[]
-  /** The answer is text. The tools are sent too: servers remember requests by their beginning. */
-  without_calls?: true
-  /** By digest, the images of the messages as base64, or why one is not here. Absent: none is sent. */
+  /** The answer is text; `kept` returns its calls too. Tools are sent: servers cache requests by their start. */
+  without_calls?: true | 'kept'
+  /** The images of the messages by digest: as base64, or why an image is missing. Absent: no image is sent. */
   images?: ImagesOfRequest
   /** Tokens of `system` and of `tools`. */
   weight: { system: number; tools: number }

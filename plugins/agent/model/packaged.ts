@@ -49,18 +49,18 @@ export async function createPackagedModel(
   { entry, name, source }: Model,
   { fetch, resolve, home }: ClientContext,
 ): Promise<LanguageModelV3> {
-  const wanted = entry.package!
-  const factory = entry.factory ?? getFactoryName(wanted)
+  const library = entry.package!
+  const factory = entry.factory ?? getFactoryName(library)
   if (!factory)
     throw new AgentError(
       'VT_PROVIDER_PACKAGE',
-      `The package '${wanted}' of the provider '${entry.name}' needs \`factory\`: ` +
+      `The package '${library}' of the provider '${entry.name}' needs \`factory\`: ` +
         "the package's function that creates the provider.",
     )
-  const module = (await loadPackage(wanted, [home, dirname(source.from.file)])) as Record<string, unknown>
+  const module = (await loadPackage(library, [home, dirname(source.from.file)])) as Record<string, unknown>
   const make = module[factory]
   if (typeof make !== 'function')
-    throw new AgentError('VT_PROVIDER_PACKAGE', `The package '${wanted}' has no function '${factory}'.`)
+    throw new AgentError('VT_PROVIDER_PACKAGE', `The package '${library}' has no function '${factory}'.`)
   const options = {
     name: entry.name,
     apiKey: KEY_PLACEHOLDER,
@@ -70,18 +70,18 @@ export async function createPackagedModel(
   }
   const model = createModel(make as (options: object) => Partial<ProviderV3> | undefined, options, name)
   if (model instanceof Error)
-    throw new AgentError('VT_PROVIDER_PACKAGE', `'${factory}' of the package '${wanted}' fails: ${model.message}`)
+    throw new AgentError('VT_PROVIDER_PACKAGE', `'${factory}' of the package '${library}' fails: ${model.message}`)
   if (model?.specificationVersion === 'v3') return model
   throw new AgentError(
     'VT_PROVIDER_VERSION',
-    `The package '${wanted}' makes models of version '${toText(model?.specificationVersion)}'; 'v3' ` +
-      '(AI SDK 6) is accepted.',
+    `The package '${library}' makes models of the specification '${toText(model?.specificationVersion)}', but 'v3' ` +
+      'is needed.',
   )
 }
 
-function getFactoryName(wanted: string): string | undefined {
-  const name = wanted.replace(/^@ai-sdk\//, '')
-  if (name === wanted) return undefined
+function getFactoryName(library: string): string | undefined {
+  const name = library.replace(/^@ai-sdk\//, '')
+  if (name === library) return undefined
   return (
     factories[name] ??
     (packagesWithPlainNames.includes(name) ? `create${name[0]!.toUpperCase()}${name.slice(1)}` : undefined)
@@ -104,35 +104,37 @@ const references = ['env', 'file', 'command', 'keychain', 'secret', 'option']
 
 /** Resolves the references in options, at any depth. */
 async function resolveReferences(value: JsonObject, resolve: Resolve, field = 'package_options'): Promise<JsonObject> {
-  const one = async (item: unknown, at: string): Promise<unknown> => {
+  const resolveItem = async (item: unknown, at: string): Promise<unknown> => {
     if (typeof item !== 'object' || item === null || Array.isArray(item)) return item
-    const refers =
+    const isReference =
       references.some((form) => Object.hasOwn(item, form)) &&
       Object.keys(item).every((key) => [...references, 'timeout_secs', 'refresh_secs'].includes(key))
-    return refers ? resolve(item, at) : resolveReferences(item as JsonObject, resolve, at)
+    return isReference ? resolve(item, at) : resolveReferences(item as JsonObject, resolve, at)
   }
   return Object.fromEntries(
-    await Promise.all(Object.entries(value).map(async ([key, item]) => [key, await one(item, `${field}.${key}`)])),
+    await Promise.all(
+      Object.entries(value).map(async ([key, item]) => [key, await resolveItem(item, `${field}.${key}`)]),
+    ),
   )
 }
 
 /** Loads a package from the user's folders, the folder of the program or the bundle. */
-async function loadPackage(wanted: string, folders: readonly string[]): Promise<object> {
-  const file = locatePackage(wanted, folders)
-  const own = Object.hasOwn(bundled, wanted) ? bundled[wanted] : undefined
+async function loadPackage(library: string, folders: readonly string[]): Promise<object> {
+  const file = locatePackage(library, folders)
+  const own = Object.hasOwn(bundled, library) ? bundled[library] : undefined
   if (!file && !own)
-    throw new AgentError('VT_PROVIDER_PACKAGE', `The package '${wanted}' is not installed.`, {
-      hint: `Install it where your settings are: npm install --prefix ~/.vtcode ${wanted}`,
+    throw new AgentError('VT_PROVIDER_PACKAGE', `The package '${library}' is not installed.`, {
+      hint: `Install it where your settings are: npm install --prefix ~/.vtcode ${library}`,
     })
   return (file ? import(file) : own!()).catch((error: unknown) => {
-    throw new AgentError('VT_PROVIDER_PACKAGE', `The package '${wanted}' cannot be loaded: ${toErrorMessage(error)}`)
+    throw new AgentError('VT_PROVIDER_PACKAGE', `The package '${library}' cannot be loaded: ${toErrorMessage(error)}`)
   })
 }
 
-function locatePackage(wanted: string, folders: readonly string[]): string | undefined {
-  for (const place of [...folders.map((folder) => pathToFileURL(join(folder, 'x.js')).href), import.meta.url]) {
+function locatePackage(library: string, folders: readonly string[]): string | undefined {
+  for (const base of [...folders.map((folder) => pathToFileURL(join(folder, 'x.js')).href), import.meta.url]) {
     try {
-      const file = createRequire(place).resolve(wanted)
+      const file = createRequire(base).resolve(library)
       if (existsSync(file)) return pathToFileURL(file).href
     } catch {
       // The package may be in the next folder.

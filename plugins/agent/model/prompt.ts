@@ -7,6 +7,7 @@ import type {
 import { isObject, type JsonObject } from '../../../core/shapes/index.js'
 import { toText, visibleLine, visibleText } from '../../../core/text/index.js'
 import type { CallPart, ImageRef, MessagePart, Msg } from '../base/index.js'
+import { CHAT_FIELDS, readChatFields } from '../wire/index.js'
 
 /** Digest → base64 of an image, or the reason why it is not sent. */
 export type ImagesOfRequest = ReadonlyMap<string, { data: string } | { why: string }>
@@ -39,7 +40,12 @@ export function createPrompt(system: string, messages: readonly Msg[], wording: 
     } else if (role === 'tool') prompt.push(...toToolMessages(parts, ids, wording))
     else {
       const content = toAssistantParts(parts, ids, wording)
-      prompt.push({ role, content: content.length > 0 ? content : [{ type: 'text', text: nothing }] })
+      const fields = findChatFields(parts, wording.provider)
+      prompt.push({
+        role,
+        content: content.length > 0 ? content : [{ type: 'text', text: nothing }],
+        ...(fields && { providerOptions: { [CHAT_FIELDS]: fields } as SharedV3ProviderOptions }),
+      })
     }
   }
   return prompt
@@ -47,6 +53,12 @@ export function createPrompt(system: string, messages: readonly Msg[], wording: 
 
 type UserPart = Extract<LanguageModelV3Message, { role: 'user' }>['content'][number]
 type AssistantPart = Extract<LanguageModelV3Message, { role: 'assistant' }>['content'][number]
+
+/** Finds the fields of an assistant message that the provider wants back. */
+function findChatFields(parts: readonly MessagePart[], provider: string): JsonObject | undefined {
+  const part = parts.find((one) => one.type === 'reasoning' && one.from === provider && readChatFields(one.meta))
+  return part?.type === 'reasoning' ? readChatFields(part.meta) : undefined
+}
 
 function toAssistantParts(
   parts: readonly MessagePart[],
@@ -58,6 +70,8 @@ function toAssistantParts(
   return parts.flatMap((part): AssistantPart[] => {
     if (part.type === 'text')
       return isBlank(part.text) ? [] : [{ type: 'text', text: part.text, ...toProviderOptions(part) }]
+    // Fields of the message contain this reasoning already.
+    if (part.type === 'reasoning' && readChatFields(part.meta)) return []
     if (part.type === 'reasoning')
       return part.from === provider ? [{ type: 'reasoning', text: part.text, ...toProviderOptions(part) }] : []
     return part.type === 'tool_call'

@@ -1,11 +1,11 @@
 import type { LanguageModelV3 } from '@ai-sdk/provider'
 import { AgentError, type AgentProviders, type Cause, type FinishReason, type Usage } from '../base/index.js'
 import type { Credential } from '../auth/index.js'
-import { toCause, Cut, findOwnFault, Stalled } from './failure.js'
 import { restoreCalls, toCallOptions, type ModelRequest } from './outgoing.js'
 import type { Model } from '../providers/index.js'
 import type { Speech } from './speech.js'
 import { readAnswer, type Follower, type Read } from './stream.js'
+import { Cut, findOwnFault, Stalled, toCause } from '../wire/index.js'
 import { withTimeouts } from './timeouts.js'
 import {
   addUsage,
@@ -49,11 +49,13 @@ export interface RequestContext {
   onLost?: (cost: Pick<ModelAnswer, 'usage' | 'cost'>) => void
   /** Called before each wait. */
   onRetry: (retry: { attempt: number; cause: Cause; wait_ms: number }) => Promise<void>
+  /** Another model takes over after a failure, so that long waits are not worth their time. */
+  hasFallback?: boolean
 }
 
 const limits = { first_token_ms: 120_000, idle_ms: 90_000, total_ms: 900_000 }
 /** Longest wait before a retry, in milliseconds; a provider that requests more gets no retry. */
-const longestWait = 300_000
+const longestWait = 600_000
 const nothing: Cause = { code: 'VT_LLM_EMPTY', message: 'The answer is empty.', retry: 'stream', category: 'empty' }
 
 /**
@@ -88,8 +90,9 @@ async function askWithRetries(
 ): Promise<ModelAnswer> {
   const { providers, speech, onRetry, checkBudget } = context
   const { entry } = connection.model
-  const began = providers.clock.now()
-  const left = { request: 4, stream: 2, ...entry.retries, auth: 1, empty: 2 }
+  // The total time of an answer does not contain the waits for a limit of requests.
+  let began = providers.clock.now()
+  const left = createRetries(entry.retries, context)
   const total_ms = entry.timeouts?.total_ms ?? limits.total_ms
   const lose = ({ usage, cost }: Attempts['lost']) =>
     (attempts.lost = { usage: addUsage(attempts.lost.usage, usage), cost: addUsd(attempts.lost.cost, cost) })
@@ -104,13 +107,14 @@ async function askWithRetries(
         lose(answer)
         throw new AgentError('VT_LLM_REFUSED', `The model ${connection.model.id} refused to continue.`)
       }
-      const parts = request.without_calls ? answer.parts.filter(({ type }) => type !== 'raw_call') : answer.parts
+      const parts =
+        request.without_calls === true ? answer.parts.filter(({ type }) => type !== 'raw_call') : answer.parts
       const onlyCalled = parts.length < answer.parts.length && parts.every(isThought)
       if (!parts.every(isThought) || (onlyCalled && request.tools.length === 0))
         return { ...answer, parts, ...lose(answer), duration_ms: providers.clock.now() - began, attempts: attempt }
       lose(answer)
       if (onlyCalled) {
-        // The model called in spite of the instruction: without tools it cannot.
+        // A model without tools cannot call.
         request = { ...request, tools: [] }
         continue
       }
@@ -128,7 +132,7 @@ async function askWithRetries(
       if (signal.aborted || own) throw own ?? error
       const cause = toCause(error, seen.begun, providers.clock.now())
       await speech.end('discarded')
-      if (cause.retry === 'stream') {
+      if (hasCost(cause, seen)) {
         const usage: Usage = {
           ...noUsage,
           input_tokens: estimateRequest(request),
@@ -145,30 +149,62 @@ async function askWithRetries(
       const wait_ms = getWait(cause, attempt, left, connection, providers)
       if (wait_ms === undefined) {
         const details = { category: cause.category, attempts: attempt, ...formatRetryAt(cause, providers) }
-        throw new AgentError(cause.code, cause.message, {
+        throw new AgentError(cause.code, cause.message + describeWait(cause, providers), {
           ...(cause.hint !== undefined && { hint: cause.hint }),
           details,
         })
       }
       await onRetry({ attempt, cause, wait_ms })
       await providers.clock.sleep(wait_ms, signal)
+      began += getUncountedWait(cause, wait_ms)
     }
   }
 }
+
+/** Creates the counts of attempts that are left. */
+const createRetries = (
+  retries: { request?: number; stream?: number } | undefined,
+  { hasFallback }: Pick<RequestContext, 'hasFallback'>,
+) => ({
+  request: 4,
+  stream: 2,
+  ...retries,
+  auth: 1,
+  empty: 2,
+  waited_ms: 0,
+  isPatient: retries?.request === undefined && hasFallback !== true,
+})
+
+/** Returns whether a failed attempt has a cost: an answer was under way. */
+const hasCost = ({ retry }: Cause, { text }: Attempt['seen']): boolean => retry === 'stream' || text !== ''
+
+/** Returns the part of a wait that the total time of an answer does not contain. */
+const getUncountedWait = ({ patience_ms }: Cause, wait_ms: number): number => (patience_ms === undefined ? 0 : wait_ms)
 
 /** Returns the milliseconds until the next attempt; `undefined` when there is none. */
 function getWait(
   cause: Cause,
   attempt: number,
-  left: Record<'request' | 'stream' | 'auth', number>,
+  left: Record<'request' | 'stream' | 'auth' | 'waited_ms', number> & { isPatient: boolean },
   { credential }: ModelConnection,
   { retry, random }: AgentProviders,
 ): number | undefined {
   if (cause.retry === 'no' || cause.retry === 'context') return undefined
   if (cause.retry === 'auth') return left.auth-- > 0 && credential.refresh() ? 0 : undefined
-  if (left[cause.retry]-- <= 0 || (cause.wait_ms ?? 0) > longestWait) return undefined
+  if ((cause.wait_ms ?? 0) > longestWait) return undefined
+  const isWorthTime = left.isPatient && left.waited_ms < (cause.patience_ms ?? 0)
+  if (!isWorthTime && left[cause.retry]-- <= 0) return undefined
   const wait_ms = retry.next(attempt, cause, random)
-  return wait_ms === 'stop' ? undefined : wait_ms
+  if (wait_ms === 'stop') return undefined
+  left.waited_ms += wait_ms
+  return wait_ms
+}
+
+/** Describes a wait that is too long to be kept. */
+function describeWait({ wait_ms = 0 }: Cause, { clock }: AgentProviders): string {
+  if (wait_ms <= longestWait) return ''
+  const until = new Date(clock.now() + wait_ms).toISOString().slice(0, 16).replace('T', ' ')
+  return ` The server asks for a wait of ${Math.ceil(wait_ms / 60_000)} minutes, until ${until} UTC.`
 }
 
 const isThought = ({ type }: Read['parts'][number]): boolean => type === 'reasoning'

@@ -1,7 +1,7 @@
 import type { LanguageModelV3StreamPart, LanguageModelV3ToolCall, LanguageModelV3Usage } from '@ai-sdk/provider'
 import type { JsonObject } from '../../../core/shapes/index.js'
 import { AgentError, type FinishReason, type MessagePart } from '../base/index.js'
-import { Cut } from './failure.js'
+import { CHAT_FIELDS, Cut, describeUnknownEnd, readChatFields, splitThoughts } from '../wire/index.js'
 
 /** A requested call; its arguments are unparsed text. */
 export interface RawCall {
@@ -28,7 +28,7 @@ export interface Follower {
 // Limits far above real answers; each call and block is recorded, reported and answered separately.
 const most = { calls: 512, parts: 8_192 }
 
-const accepted = ['stop', 'tool-calls', 'length', 'content-filter']
+const accepted: readonly FinishReason[] = ['stop', 'tool-calls', 'length', 'content-filter']
 
 /**
  * Reads one answer to its end. It is complete only with exactly one finish of a known reason and no error; otherwise
@@ -42,7 +42,7 @@ export async function readAnswer(
   follower: Follower,
 ): Promise<Read> {
   const parts: Read['parts'] = []
-  const asked = new Map<string, string>()
+  const toolNames = new Map<string, string>()
   const open = new Map<string, { type: 'text' | 'reasoning'; text: string; meta?: JsonObject }>()
   let finish: Extract<LanguageModelV3StreamPart, { type: 'finish' }> | undefined
   let fault: string | undefined
@@ -78,10 +78,10 @@ export async function readAnswer(
         break
       }
       case 'tool-input-start':
-        asked.set(part.id, part.toolName)
+        toolNames.set(part.id, part.toolName)
         break
       case 'tool-input-delta':
-        follower.appendArguments(part.id, asked.get(part.id) ?? '', part.delta)
+        follower.appendArguments(part.id, toolNames.get(part.id) ?? '', part.delta)
         break
       case 'text-end':
       case 'reasoning-end':
@@ -102,22 +102,64 @@ export async function readAnswer(
         finish = part
     }
   }
-  const { unified, raw } = finish?.finishReason ?? {}
-  const reason =
-    unified !== undefined && (accepted.includes(unified) || (unified === 'other' && raw !== undefined))
-      ? (unified as FinishReason)
-      : undefined
-  if (!finish || !reason || fault !== undefined)
-    throw new Cut(`The answer broke off${fault ? `: ${fault}` : ' before it was complete'}.`)
+  const reason = readFinish(finish, fault)
+  const fields = readChatFields(finish!.providerMetadata)
+  if (fields) attachFields(parts, fields)
   return {
-    parts: parts.filter(
-      (part) =>
-        part.type === 'raw_call' || part.text.trim() !== '' || (part.type === 'reasoning' && part.meta !== undefined),
-    ),
+    parts: parts
+      .flatMap(separateThoughts)
+      .filter(
+        (part) =>
+          part.type === 'raw_call' || part.text.trim() !== '' || (part.type === 'reasoning' && part.meta !== undefined),
+      ),
     finish: reason,
-    usage: finish.usage,
+    usage: finish!.usage,
   }
 }
+
+/** Returns the reason for the end. Throws Cut without a known one, or after a fault. */
+function readFinish(
+  finish: Extract<LanguageModelV3StreamPart, { type: 'finish' }> | undefined,
+  fault: string | undefined,
+): FinishReason {
+  const { unified, raw } = finish?.finishReason ?? {}
+  const reason = accepted.find((known) => known === unified)
+  if (reason && fault === undefined) return reason
+  const why = fault ?? (raw === undefined ? undefined : describeUnknownEnd(raw))
+  throw new Cut(`The answer broke off${why === undefined ? ' before it was complete' : `: ${why}`}.`)
+}
+
+/** Keeps fields that the server wants back with the reasoning of the answer. */
+function attachFields(parts: Read['parts'], fields: JsonObject): void {
+  const known = parts.find(({ type }) => type === 'reasoning')
+  if (!known) parts.unshift({ type: 'reasoning', text: '', meta: { [CHAT_FIELDS]: fields } })
+  else if (known.type === 'reasoning') known.meta = { ...known.meta, [CHAT_FIELDS]: fields }
+}
+
+/** Makes the thoughts that a text begins with a part of their own. */
+function separateThoughts(part: Read['parts'][number]): Read['parts'] {
+  if (part.type !== 'text') return [part]
+  const found = splitThoughts(part.text)
+  return found
+    ? [
+        { type: 'reasoning', text: found.thoughts },
+        { ...part, text: found.text },
+      ]
+    : [part]
+}
+
+/**
+ * Returns the name of a tool without the marks that models and servers add: `functions.`, `default_api:`, a count as in
+ * `grep:0`, and marks of channels. Names of tools have no dots, colons or brackets.
+ */
+const cleanToolName = (name: string): string =>
+  /^[\w-]+$/.test(name)
+    ? name
+    : name
+        .trim()
+        .replace(/<\|.*$/s, '')
+        .replace(/^(functions?|tools?|default_api|assistant)[.:/]/i, '')
+        .replace(/[.:]\d+$/, '')
 
 const toRawCall = (
   { toolCallId, toolName, input, providerMetadata }: LanguageModelV3ToolCall,
@@ -125,7 +167,7 @@ const toRawCall = (
 ): RawCall => ({
   type: 'raw_call',
   tool_call_id: toolCallId,
-  name: toolName,
+  name: cleanToolName(toolName),
   text: input,
   ...toMeta(providerMetadata),
   ...(item_id !== undefined && { item_id }),

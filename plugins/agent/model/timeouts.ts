@@ -1,5 +1,5 @@
 import { startAlarm } from '../base/index.js'
-import { Stalled } from './failure.js'
+import { Stalled } from '../wire/index.js'
 
 /** Reports activity; from then on silence of `ms` ends the work. */
 export type Alive = (stage: 'first_token' | 'idle', ms: number) => void

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { toText } from '../../../core/text/index.js'
 import { AgentError } from '../base/index.js'
 import type { Credential } from '../auth/index.js'
-import { limitBody } from './limit_body.js'
-import { shapeBody } from './compat.js'
+import { adaptBody } from './compat.js'
+import { limitBody, repairAnswer } from '../wire/index.js'
 import { findAddressFault, type ApiFormat, type Model } from '../providers/index.js'
 
 type Fetch = typeof globalThis.fetch
@@ -50,7 +50,7 @@ export function createTransport(
     for (const [name, value] of Object.entries({ ...extra.headers, ...auth.headers }))
       setHeader(own, name, value, model)
     const plain = new Headers([...own].filter(([name]) => harmless.test(name)))
-    const body = typeof init.body === 'string' ? replaceLoneSurrogates(shapeBody(init.body, model)) : init.body
+    const body = typeof init.body === 'string' ? replaceLoneSurrogates(adaptBody(init.body, model)) : init.body
     let at_home = true
     for (let hops = 0; ; hops++) {
       // A request that left the origin gets no credential again.
@@ -69,7 +69,8 @@ export function createTransport(
         redirect: 'manual',
       })
       const to = response.headers.get('location')
-      if (response.status < 301 || response.status > 308 || to === null) return limitBody(rejectPage(response, url))
+      if (response.status < 301 || response.status > 308 || to === null)
+        return repairAnswer(limitBody(rejectPage(response, url)), model.format, url.href, body)
       await response.body?.cancel()
       const next = URL.canParse(to, url.href) ? new URL(to, url) : undefined
       const fault =
@@ -107,8 +108,8 @@ function rejectPage(response: Response, { origin }: URL): Response {
 }
 
 /**
- * Replaces lone surrogates in JSON, which come from cut texts: servers refuse the whole conversation for one. Whole
- * characters are never escaped here, so every such escape is lone.
+ * Replaces lone surrogates in JSON, which come from cut texts: servers refuse a conversation with one. Whole characters
+ * are never escaped here, so every such escape is lone.
  */
 const replaceLoneSurrogates = (json: string): string =>
   json.includes('\\ud')

@@ -68,9 +68,7 @@ export function readReportedCost(usage: LanguageModelV3Usage | undefined): numbe
 /** Adds costs; an unknown cost makes the sum unknown. */
 export const addUsd = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a + b)
 
-/** Estimates the tokens of a text. */
 export const estimateTokens = (text: string): number => estimateTokenCount(text)
-/** Estimates the tokens of messages. */
 export const estimateMessages = (messages: readonly Msg[]): number =>
   messages.reduce((sum, message) => sum + estimateMessage(message), 0)
 

@@ -1,7 +1,15 @@
+import type { MetadataExtractor } from '@ai-sdk/openai-compatible'
 import type { LanguageModelV3 } from '@ai-sdk/provider'
 import { KEY_PLACEHOLDER } from './transport.js'
 import type { ApiFormat, Model } from '../providers/index.js'
 import type { ClientContext, Fetch } from './module.js'
+import { createReasoningCollector } from '../wire/index.js'
+
+/** Keeps what a server wants back with the next request; the library itself drops it. */
+const metadataExtractor: MetadataExtractor = {
+  extractMetadata: async () => undefined,
+  createStreamExtractor: createReasoningCollector as MetadataExtractor['createStreamExtractor'],
+}
 
 /** The wire formats, each with a library that is loaded on first use. */
 const wires: Record<
@@ -17,6 +25,7 @@ const wires: Record<
       apiKey: KEY_PLACEHOLDER,
       fetch,
       includeUsage,
+      metadataExtractor,
     }).chatModel(name)
   },
   'openai-responses': async ({ entry, name }, fetch) => {

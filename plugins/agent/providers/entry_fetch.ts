@@ -14,8 +14,8 @@ const MAX_NODE_TIMEOUT_MS = 300_000
 const MAX_PEM_BYTES = 4 * 1024 * 1024
 
 /**
- * Creates the fetch of an entry: the given one, or one with the entry's certificates, proxy and connect timeout.
- * Verification cannot be disabled, and variables such as HTTPS_PROXY have no effect. Throws VT_CONFIG_INVALID.
+ * Creates the fetch of an entry: the given fetch, or a fetch with the certificates, proxy and connect timeout of the
+ * entry. Verification cannot be disabled, and variables such as HTTPS_PROXY have no effect. Throws VT_CONFIG_INVALID.
  */
 export async function createFetch(
   { entry: { name, tls, proxy, timeouts = {} }, from }: ProviderSource,

@@ -3,8 +3,8 @@ export { buildModel, type Model, formatWindowKey } from './facts.js'
 export { createFetch } from './entry_fetch.js'
 export {
   findModel,
-  listFirstModels,
-  isReady,
+  rankModels,
+  hasKey,
   getKeyVariable,
   listKnownModels,
   listModelChoices,

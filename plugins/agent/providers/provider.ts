@@ -146,11 +146,11 @@ export function listProviderVariables(kernel: Kernel): string[] {
 
 /** Lists the variables of an entry, including its key. */
 function listVariables(entry: ProviderEntry, loaded = false): string[] {
-  const named = [...JSON.stringify(entry).matchAll(/"env":"(\w+)"|\$\{?(\w+)/g)].flatMap(
+  const referenced = [...JSON.stringify(entry).matchAll(/"env":"(\w+)"|\$\{?(\w+)/g)].flatMap(
     ([, reference, variable]) => reference ?? variable ?? [],
   )
   const key = entry.auth || loaded ? undefined : getKeyVariable(entry)
-  return key === undefined ? named : [...named, key]
+  return key === undefined ? referenced : [...referenced, key]
 }
 
 const getOrigin = ({ base_url, package: name = '' }: ProviderEntry): string =>
@@ -221,7 +221,7 @@ export const getKeyVariable = ({ name, api_key_env }: ProviderEntry): string | u
   api_key_env === 'none' ? undefined : (api_key_env ?? `${toVariableName(name)}_API_KEY`)
 
 /** Returns whether a provider has the key that it needs. */
-export function isReady({ entry, builtin }: ProviderSource, env: Env): boolean {
+export function hasKey({ entry, builtin }: ProviderSource, env: Env): boolean {
   const variable = getKeyVariable(entry)
   if (variable === undefined || env[variable]) return true
   return entry.auth !== undefined || (!builtin && entry.api_key_env === undefined)
@@ -229,7 +229,7 @@ export function isReady({ entry, builtin }: ProviderSource, env: Env): boolean {
 
 /**
  * Finds a model: `<provider>/<model>`, `<provider>` for its first one, or a model id that one provider is known to
- * have. Without an id returns that of the only ready provider. Throws VT_LLM_NO_MODEL, which lists the choices.
+ * have. Without an id, the first model of the only ready provider. Throws VT_LLM_NO_MODEL, which lists the choices.
  */
 export function findModel(kernel: Kernel, env: Env, id: string | undefined): Model {
   try {
@@ -288,7 +288,7 @@ function resolveModel(kernel: Kernel, env: Env, id: string | undefined): Model {
       `Unknown provider '${provider}' (model '${id}').`,
       ready.length > 0 ? { hint: formatChoices(ready) } : {},
     )
-  const name = rest.join('/') || listFirstModels(source)[0]
+  const name = rest.join('/') || rankModels(source)[0]
   if (!name)
     throw new AgentError('VT_LLM_NO_MODEL', `The provider '${provider}' names no model: use ${provider}/<model>.`)
   return buildModel(source, name)
@@ -302,7 +302,7 @@ function chooseOnlyModel(ready: ProviderSource[]): Model {
       'VT_LLM_NO_MODEL',
       'No model is chosen, no provider is configured, and no key of a known one is in the environment.',
     )
-  const [name] = listFirstModels(source)
+  const [name] = rankModels(source)
   if (ready.length > 1 || !name)
     throw new AgentError(
       'VT_LLM_NO_MODEL',
@@ -314,8 +314,8 @@ function chooseOnlyModel(ready: ProviderSource[]): Model {
 
 /** Formats the choices and the place of the setting. */
 function formatChoices(ready: ProviderSource[]): string {
-  const flags = ready.map((source) => `--model ${source.entry.name}/${listFirstModels(source)[0] ?? '<model>'}`)
-  const alone = ready.find((source) => listFirstModels(source).length > 0)
+  const flags = ready.map((source) => `--model ${source.entry.name}/${rankModels(source)[0] ?? '<model>'}`)
+  const alone = ready.find((source) => rankModels(source).length > 0)
   const short = alone ? ` A provider alone stands for its first model: --model ${alone.entry.name}.` : ''
   return (
     `Choose one: ${flags.join(', ')}.${short} To keep it: agent.model in ` +
@@ -325,10 +325,10 @@ function formatChoices(ready: ProviderSource[]): string {
 
 /** Returns the providers that can be asked; whether servers of this machine run is unknown. */
 const listAskable = (all: ProviderSource[], env: Env): ProviderSource[] =>
-  all.filter((source) => isReady(source, env) && (!source.builtin || getKeyVariable(source.entry) !== undefined))
+  all.filter((source) => hasKey(source, env) && (!source.builtin || getKeyVariable(source.entry) !== undefined))
 
 /** Lists the models of an entry in order of preference: its own, the snapshot's, the listed ones. */
-export function listFirstModels(source: ProviderSource): string[] {
+export function rankModels(source: ProviderSource): string[] {
   const ours = source.builtin ? loadSnapshot().first[source.entry.name] : undefined
   return source.entry.model === undefined ? (ours ?? listKnownModels(source)) : [source.entry.model]
 }
@@ -337,7 +337,7 @@ export const MAX_MODELS_PER_PROVIDER = 3
 /** Lists a few models of each ready provider as choices. */
 export const listModelChoices = (kernel: Kernel, env: Env): Model[] =>
   listAskable(listProviderSources(kernel, env).all, env).flatMap((source) =>
-    listFirstModels(source)
+    rankModels(source)
       .slice(0, MAX_MODELS_PER_PROVIDER)
       .map((name) => buildModel(source, name)),
   )

@@ -1,5 +1,5 @@
+import { html, type Html } from './html.js'
 import { formatSpan } from './outline.js'
-import { escapeHtml } from './page_parts.js'
 import { isFailed, type StepRecord, type TracedCall, type TracedRun, type TurnRecord } from '../runs/index.js'
 
 /** The kinds of moments; later ones cover earlier ones. */
@@ -16,10 +16,10 @@ const moments = 1000
 const mostRows = 200
 
 /** Renders all turns on one time axis, without the time between turns. */
-export function renderOverview(run: TracedRun): string {
+export function renderOverview(run: TracedRun): Html | undefined {
   const spans = run.turns.map(({ started_at, ended_at }) => Math.max(1, time(ended_at) - time(started_at)))
   const whole = spans.reduce((sum, span) => sum + span, 0)
-  if (run.turns.length === 0 || whole <= run.turns.length) return ''
+  if (run.turns.length === 0 || whole <= run.turns.length) return undefined
   const used = new Set<MomentKind>()
   let before = 0
   const rows = run.turns.slice(0, mostRows).map((turn, index) => {
@@ -27,15 +27,15 @@ export function renderOverview(run: TracedRun): string {
     before += spans[index]!
     return row
   })
-  const more = run.turns.length > mostRows ? `<p class="dim">and ${run.turns.length - mostRows} more turns</p>` : ''
+  const left = run.turns.length - mostRows
+  const more = left > 0 ? html`<p class="dim">and ${left} more turns</p>` : undefined
   const legend = kinds
     .filter((kind) => used.has(kind))
-    .map((kind) => `<span><i class="${CLASSES[kind]}"></i>${words[kind]}</span>`)
-  return (
-    '<section class="overview" aria-labelledby="time"><h2 class="small" id="time">Time</h2> <span ' +
-    `class="dim legend">${formatSpan(whole)} in turns ` +
-    `${legend.join('')}</span>${rows.join('')}${more}</section>`
-  )
+    .map((kind) => html`<span><i class="${CLASSES[kind]}"></i>${words[kind]}</span>`)
+  return html`<section class="overview" aria-labelledby="time">
+    <h2 class="small" id="time">Time</h2>
+    <span class="dim legend">${formatSpan(whole)} in turns ${legend}</span>${rows}${more}
+  </section>`
 }
 
 const time = (at: string): number => Date.parse(at) || 0
@@ -45,7 +45,7 @@ function renderRow(
   turn: TurnRecord,
   { from, span, whole }: { from: number; span: number; whole: number },
   used: Set<MomentKind>,
-): string {
+): Html {
   const start = time(turn.started_at)
   const cells = new Map<number, number>()
   const fill = (kind: MomentKind, begins: number, ends: number): void => {
@@ -61,10 +61,9 @@ function renderRow(
   }
   const failed = turn.status === 'failed' ? ', failed' : ''
   const title = `Turn ${turn.number}, ${formatSpan(span)}${failed}`
-  return (
-    `<a class="lane" href="#turn-${turn.number}"><span>${escapeHtml(title)}</span><span class="flow" ` +
-    `aria-hidden="true">${renderBars(cells)}</span></a>`
-  )
+  return html`<a class="lane" href="#turn-${turn.number}"
+    ><span>${title}</span><span class="flow" aria-hidden="true">${renderBars(cells)}</span></a
+  >`
 }
 
 type Fill = (kind: MomentKind, begins: number, ends: number) => void
@@ -82,7 +81,7 @@ function fillCall(call: TracedCall, fill: Fill): void {
 }
 
 /** Renders neighbours of one kind as one bar. */
-function renderBars(cells: ReadonlyMap<number, number>): string {
+function renderBars(cells: ReadonlyMap<number, number>): Html[] {
   const sorted = [...cells].sort(([a], [b]) => a - b)
   const bars: { from: number; to: number; kind: number }[] = []
   for (const [cell, kind] of sorted) {
@@ -91,10 +90,8 @@ function renderBars(cells: ReadonlyMap<number, number>): string {
     else bars.push({ from: cell, to: cell + 1, kind })
   }
   const percent = (cell: number): string => `${((100 * cell) / moments).toFixed(1)}%`
-  return bars
-    .map(
-      ({ from, to, kind }) =>
-        `<i class="${CLASSES[kinds[kind]!]}" style="left:${percent(from)};width:${percent(to - from)}"></i>`,
-    )
-    .join('')
+  return bars.map(
+    ({ from, to, kind }) =>
+      html`<i class="${CLASSES[kinds[kind]!]}" style="left:${percent(from)};width:${percent(to - from)}"></i>`,
+  )
 }

@@ -1,6 +1,7 @@
 import { visible } from '../../../core/text/index.js'
 import type { FileChange } from '../base/index.js'
 import { formatBoundary } from './atif.js'
+import { html, Html } from './html.js'
 import { formatMoney, formatSpan } from './outline.js'
 import {
   toArguments,
@@ -26,10 +27,6 @@ interface PageContext {
 }
 const mostOfText = 64 * 1024
 
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-/** Escapes text for HTML; invisible characters become numbers. */
-export const escapeHtml = (text: string): string => visible(text).replace(/[&<>"']/g, (letter) => entities[letter]!)
-
 /** Formats a changed file with its line counts. */
 export const formatChange = ({ path, added_lines = 0, removed_lines = 0 }: FileChange): string =>
   `${path} +${added_lines} −${removed_lines}`
@@ -42,32 +39,34 @@ export class PageIndex {
     this.rows.push([id, visible(words).slice(0, 160), flags])
   }
   /** Returns JSON that is safe inside a script element. */
-  json(): string {
-    return JSON.stringify(this.rows).replace(/</g, '\\u003c')
+  json(): Html {
+    return new Html(JSON.stringify(this.rows).replace(/</g, '\\u003c'))
   }
 }
 
 /** Renders a turn with its waterfall in a `details` element. */
-export function* renderTurn(turn: TurnRecord, place: PageContext): Generator<string> {
+export function* renderTurn(turn: TurnRecord, place: PageContext): Generator<Html> {
   const id = `turn-${turn.number}`
   const from = Date.parse(turn.started_at) || 0
   const span = Math.max(1, (Date.parse(turn.ended_at) || 0) - from)
   const why = turn.code === undefined ? '' : `${turn.code}: ${turn.message ?? ''}`
-  const asked = turn.entries.find((entry) => entry.kind === 'message')
+  const input = turn.entries.find((entry) => entry.kind === 'message')
   const state = turn.status === 'open' ? 'not ended' : turn.status
   place.index.add(id, `turn ${turn.number} ${why}`, turn.status === 'failed' ? 'e' : '')
   const about = `${state}, ${formatSpan(span)}${turn.cost_usd === undefined ? '' : `, ${formatMoney(turn.cost_usd)}`}`
-  yield (
-    `<details class="turn" id="${id}"${place.open ? ' open' : ''}><summary><h2>Turn ` +
-    `${turn.number}</h2> <span class="${turn.status === 'failed' ? 'bad' : 'dim'}">${about}</span>\n` +
-    `<span class="ask">${escapeHtml((asked?.text ?? '').slice(0, 200))}</span></summary>` +
-    (why ? `<p class="bad">${escapeHtml(why)}</p>` : '')
-  )
+  yield html`<details class="turn" id="${id}" ${place.open ? html` open` : undefined}>
+    <summary>
+      <h2>Turn ${turn.number}</h2>
+      <span class="${turn.status === 'failed' ? 'bad' : 'dim'}">${about}</span>
+      <span class="ask">${(input?.text ?? '').slice(0, 200)}</span>
+    </summary>
+    ${why ? html`<p class="bad">${why}</p>` : undefined}
+   `
   const scale = (at: string): number => Math.min(100, Math.max(0, (((Date.parse(at) || from) - from) / span) * 100))
   // The number of later requests that still contain a result, until a compaction.
   const later = countLaterSteps(turn.entries)
   for (const [at, entry] of turn.entries.entries()) yield renderEntry(entry, { ...place, scale, later: later[at]! })
-  yield '</details>'
+  yield html`</details>`
 }
 
 function countLaterSteps(entries: readonly TurnEntry[]): number[] {
@@ -86,53 +85,47 @@ interface EntryPlace extends PageContext {
   later: number
 }
 
-function renderEntry(entry: TurnEntry, place: EntryPlace): string {
+function renderEntry(entry: TurnEntry, place: EntryPlace): Html {
   switch (entry.kind) {
     case 'message':
-      return (
-        `<section class="message"><h3>${escapeHtml(entry.origin)}</h3><pre>${escapeHtml(entry.text)}` +
-        '</pre></section>'
-      )
+      return html`<section class="message">
+        <h3>${entry.origin}</h3>
+        <pre>${entry.text}</pre>
+      </section>`
     case 'step':
       return renderStep(entry, place)
     case 'own_call':
-      return `<section class="step"><h3>Harness</h3>${renderCall(entry.call, place)}</section>`
-    case 'boundary':
-      return (
-        `<p class="boundary">${escapeHtml(formatBoundary(entry))}` +
-        (entry.history_path === undefined
-          ? ''
-          : ` The removed part is in <code>${escapeHtml(entry.history_path)}</code>.`) +
-        '</p>'
-      )
+      return html`<section class="step">
+        <h3>Harness</h3>
+        ${renderCall(entry.call, place)}
+      </section>`
+    case 'boundary': {
+      const { history_path } = entry
+      const where = history_path === undefined ? undefined : html` The removed part is in <code>${history_path}</code>.`
+      return html`<p class="boundary">${formatBoundary(entry)}${where}</p>`
+    }
     case 'segment':
-      return (
-        `<p class="dim">Prompt and tools were frozen: ${escapeHtml(entry.reason)}, ` +
-        `<code>${escapeHtml(entry.prompt_path.slice(0, 20))}…</code></p>`
-      )
+      return html`<p class="dim">
+        Prompt and tools were frozen: ${entry.reason}, <code>${entry.prompt_path.slice(0, 20)}…</code>
+      </p>`
     case 'child':
-      return (
-        `<p>Sub-agent ${escapeHtml(entry.name)}: ${escapeHtml(entry.status)} ` +
-        `${escapeHtml(entry.summary ?? '')}</p>`
-      )
+      return html`<p>Sub-agent ${entry.name}: ${entry.status} ${entry.summary ?? ''}</p>`
     case 'note':
       return renderNote(entry.id, entry.name, entry.text, entry.error, place)
   }
 }
 
-function renderNote(id: string, name: string, text: string, error: boolean, { index }: EntryPlace): string {
+function renderNote(id: string, name: string, text: string, error: boolean, { index }: EntryPlace): Html {
   const anchor = `note-${id.replace(/[^\w-]/g, '_')}`
   index.add(anchor, `${name} ${text}`, error ? 'e' : '')
-  return (
-    `<p id="${anchor}" tabindex="-1" class="${error ? 'bad' : 'note'}"><b>${escapeHtml(name.replaceAll('_', ' '))}` +
-    `</b> ${escapeHtml(text)}</p>`
-  )
+  const title = name.replaceAll('_', ' ')
+  return html`<p id="${anchor}" tabindex="-1" class="${error ? 'bad' : 'note'}"><b>${title}</b> ${text}</p>`
 }
 
-const renderBar = (kind: string, from: number, to: number): string =>
-  `<i class="${kind}" style="left:${from.toFixed(2)}%;width:${Math.max(0.2, to - from).toFixed(2)}%"></i>`
+const renderBar = (kind: string, from: number, to: number): Html =>
+  html`<i class="${kind}" style="left:${from.toFixed(2)}%;width:${Math.max(0.2, to - from).toFixed(2)}%"></i>`
 
-function renderStep(step: StepRecord, place: EntryPlace): string {
+function renderStep(step: StepRecord, place: EntryPlace): Html {
   const { usage, calls, texts, position, started_at, ended_at } = step
   const id = `step-${position}`
   place.index.add(
@@ -163,23 +156,26 @@ function renderStep(step: StepRecord, place: EntryPlace): string {
   ]
   const blocks = texts
     .filter(({ text }) => text !== '')
-    .map(
-      ({ type, text, status }) =>
-        `<div class="${type}">${status === 'completed' ? '' : `<b>${status}</b> `}<pre>${escapeHtml(text)}</pre></div>`,
-    )
-  return (
-    `<section class="step" id="${id}" tabindex="-1"><h3>Step ` +
-    `${position}${step.purpose === undefined ? '' : ` (${escapeHtml(step.purpose)})`}</h3> <span ` +
-    `class="dim">${about.join(' · ')}</span>\n` +
-    `<div class="flow" aria-hidden="true">${model}${bars.join('')}${waits.join('')}</div>${blocks.join('')}` +
-    `${calls.map((call) => renderCall(call, place)).join('')}</section>`
-  )
+    .map(({ type, text, status }) => {
+      const note = status === 'completed' ? undefined : html`<b>${status}</b> `
+      return html`<div class="${type}">
+        ${note}
+        <pre>${text}</pre>
+      </div>`
+    })
+  const purpose = step.purpose === undefined ? '' : ` (${step.purpose})`
+  return html`<section class="step" id="${id}" tabindex="-1">
+    <h3>Step ${position}${purpose}</h3>
+    <span class="dim">${about.join(' · ')}</span>
+    <div class="flow" aria-hidden="true">${model}${bars}${waits}</div>
+    ${blocks}${calls.map((call) => renderCall(call, place))}
+  </section>`
 }
 
 const getWaitEnd = ({ started_at, answered }: TracedCall): string =>
   new Date((Date.parse(started_at) || 0) + (answered?.wait_ms ?? 0)).toISOString()
 
-function renderCall(call: TracedCall, { index, later, limits }: EntryPlace): string {
+function renderCall(call: TracedCall, { index, later, limits }: EntryPlace): Html {
   const { tool, output, bytes, duration_ms, exit_code, error_code } = call
   const id = `call-${call.call_id.replace(/[^\w-]/g, '_')}`
   const failed = isFailed(call)
@@ -203,16 +199,19 @@ function renderCall(call: TracedCall, { index, later, limits }: EntryPlace): str
     formatSpan(duration_ms),
     weight,
   ].filter((one) => one !== undefined)
-  const facts = listFacts(call)
-  const written = escapeHtml(JSON.stringify(input, null, 1).slice(0, limits.full ? Infinity : mostOfText))
+  const facts = listFacts(call).map((fact, at) => (at === 0 ? html`${fact}` : html`<br />${fact}`))
+  const written = JSON.stringify(input, null, 1).slice(0, limits.full ? Infinity : mostOfText)
   const [kind, mark, tone] = failed ? ['call failed', '✗', 'bad'] : ['call', '✓', 'dim']
-  return (
-    `<details class="${kind}" id="${id}"><summary>${mark} <b>${escapeHtml(tool)}</b> ` +
-    `<code>${escapeHtml(brief.slice(0, 120))}</code> <span ` +
-    `class="${tone}">${escapeHtml(state.join(' · '))}</span></summary>\n` +
-    `${facts.length > 0 ? `<p class="dim">${facts.map(escapeHtml).join('<br>')}</p>` : ''}<h4>` +
-    `Input</h4><pre>${written}</pre><h4>Output</h4>${renderOutput(output, call, limits)}</details>`
-  )
+  return html`<details class="${kind}" id="${id}">
+    <summary>
+      ${mark} <b>${tool}</b> <code>${brief.slice(0, 120)}</code> <span class="${tone}">${state.join(' · ')}</span>
+    </summary>
+    ${facts.length > 0 ? html`<p class="dim">${facts}</p>` : undefined}
+    <h4>Input</h4>
+    <pre>${written}</pre>
+    <h4>Output</h4>
+    ${renderOutput(output, call, limits)}
+  </details>`
 }
 
 function listFacts({ asked, answered, effects, executor, changes = [] }: TracedCall): string[] {
@@ -226,11 +225,11 @@ function listFacts({ asked, answered, effects, executor, changes = [] }: TracedC
   ]
 }
 
-function renderOutput(output: string | undefined, { spool_path }: TracedCall, { full }: PageLimits): string {
-  if (output === undefined) return '<p class="bad">The call was interrupted; it has no output.</p>'
+function renderOutput(output: string | undefined, { spool_path }: TracedCall, { full }: PageLimits): Html {
+  if (output === undefined) return html`<p class="bad">The call was interrupted; it has no output.</p>`
   const rest = full ? 0 : output.length - mostOfText
   const where = spool_path === undefined ? 'the log; --full shows it' : spool_path
-  if (rest <= 0) return `<pre>${escapeHtml(output)}</pre>`
-  const more = `<p class="dim">${rest} more letters are in ${escapeHtml(where)}.</p>`
-  return `<pre>${escapeHtml(output.slice(0, mostOfText))}</pre>${more}`
+  if (rest <= 0) return html`<pre>${output}</pre>`
+  return html`<pre>${output.slice(0, mostOfText)}</pre>
+    <p class="dim">${rest} more letters are in ${where}.</p>`
 }

@@ -1,3 +1,4 @@
+import { isThreadEvent } from '../../../core/schema/index.js'
 import type { LoggedEvent } from './run_reducer.js'
 
 /** Faults of a log, which is read in spite of them. */
@@ -60,21 +61,9 @@ function parseEvent(text: string, faults: LogFaults): LoggedEvent | undefined {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Returns whether a value has the members of its type that every reader needs. */
-function isEvent(event: unknown): event is LoggedEvent {
-  if (!isObject(event) || typeof event['type'] !== 'string' || event['type'] === 'item.delta') return false
-  if (typeof event['ts'] !== 'string' || Number.isNaN(Date.parse(event['ts']))) return false
-  if (!event['type'].startsWith('item.')) return event['type'] !== 'step.completed' || isObject(event['usage'])
-  const item = event['item']
-  if (!isObject(item) || typeof item['type'] !== 'string') return false
-  if (item['type'] === 'file_change') return Array.isArray(item['changes']) && item['changes'].every(isObject)
-  return !textOf[item['type']] || typeof item[textOf[item['type']]!] === 'string'
-}
-const textOf: Record<string, string> = {
-  agent_message: 'text',
-  reasoning: 'text',
-  plan: 'text',
-  user_message: 'text',
-  tool_output: 'output',
-  tool_invocation: 'tool_name',
-}
+/** Returns whether a value is an event of a log, with the members and values that the published schema demands. */
+const isEvent = (event: unknown): event is LoggedEvent =>
+  isObject(event) &&
+  event['type'] !== 'item.delta' &&
+  !Number.isNaN(Date.parse(String(event['ts']))) &&
+  isThreadEvent(event)

@@ -46,7 +46,7 @@ export class SessionTasks implements SessionSchedule {
   }
 
   /** Creates a task for a model. Throws as `loop` does, also without a person at the conversation. */
-  async create(asked: TaskRequest): Promise<SessionTask> {
+  async create(request: TaskRequest): Promise<SessionTask> {
     const { env } = this.thread.providers
     const hint = 'Use `vtcode schedule create` for runs without a person.'
     if (!this.isEnabled && env['VTCODE_DISABLE_CRON'] !== '1')
@@ -54,7 +54,7 @@ export class SessionTasks implements SessionSchedule {
         hint,
       })
     const now = this.now()
-    const { at, ...task } = await parseTaskRequest(asked, now)
+    const { at, ...task } = await parseTaskRequest(request, now)
     const recurs = task.every_secs !== undefined || task.cron !== undefined
     return this.add({
       ...task,
@@ -124,7 +124,7 @@ export class SessionTasks implements SessionSchedule {
     const { tasks } = this.thread.state
     if (tasks.length >= most)
       throw new AgentError('VT_SCHED_FULL', `${most} scheduled tasks are the limit.`, {
-        hint: 'Remove one with /loop cancel <id>; /loop list shows them.',
+        hint: 'Delete one with cron delete, or /loop cancel <id>.',
       })
     const { length } = made.prompt
     if (length > 8192)

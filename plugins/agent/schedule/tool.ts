@@ -4,21 +4,21 @@ import { formatTiming } from './timing.js'
 
 /** The functions of the tool `cron` in a conversation. Failures are results with their code. */
 export interface ScheduleTool {
-  create(asked: TaskRequest): Promise<Result>
+  create(request: TaskRequest): Promise<Result>
   list(): Result
   delete(id: string): Promise<Result>
 }
 interface Scheduled {
   list(): readonly SessionTask[]
-  create(asked: TaskRequest): Promise<SessionTask>
+  create(request: TaskRequest): Promise<SessionTask>
   cancel(id: string): Promise<number>
 }
 
 export function createScheduleTool(tasks: Scheduled): ScheduleTool {
   return {
-    async create(asked) {
+    async create(request) {
       try {
-        const task = await tasks.create(asked)
+        const task = await tasks.create(request)
         return ok(toOutput(task), { text: `Set: ${formatTask(task)}` })
       } catch (error) {
         if (!(error instanceof AgentError)) throw error
@@ -38,7 +38,9 @@ export function createScheduleTool(tasks: Scheduled): ScheduleTool {
       const ids = tasks.list().map((task) => task.id)
       return fail('VT_SCHED_NOT_FOUND', `There is no task '${id}'.`, {
         hint:
-          ids.length > 0 ? `There are ${ids.join(', ')}, and 'all' for every one.` : 'There are no scheduled tasks.',
+          ids.length > 0
+            ? `Use one of these ids: ${ids.join(', ')}; or 'all' for every task.`
+            : 'There are no scheduled tasks.',
       })
     },
   }

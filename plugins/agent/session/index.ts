@@ -13,6 +13,7 @@ export { parseManifest, type ForkMode, listSessions, createPartManifest, type Se
 export { ManifestWriter } from './manifest_writer.js'
 export { createMemoryEnvelope, saveMemory, renderMemory } from './memory.js'
 export { adoptQueue, Queue } from './queue.js'
+export { redactMessage, redactWords } from './redaction.js'
 export { readEventBytes, readSessionFile, createRecordPlace } from './session_log.js'
 export {
   callEnd,

@@ -2,18 +2,19 @@ import { crc32 } from 'node:zlib'
 import { redactValues } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { AgentError, type Fact, type JournalRecord, type Store } from '../base/index.js'
+import { redactFact } from './redaction.js'
 
 type Mark = Store['mark']
 
-/** Creates the mark of this user for the files of a session. A repository and its authors cannot write one. */
+/** Creates the mark of this user for the files of a session. A repository and its authors cannot write this mark. */
 export const createMark =
   ({ seal }: Workspace, session: string): Mark =>
   (text) =>
     seal.userMark('session', session, text)
 
-/** Formats a record as a line with its number, the user's mark and a checksum. Our own secrets are redacted. */
+/** Formats a record as a line with its number, the user's mark and a checksum. Secrets are redacted. */
 export function formatRecord(fact: Fact, n: number, turn: number, ts: string, mark: Mark): string {
-  const own = redactValues(JSON.stringify({ n, ts, turn, ...fact }))
+  const own = redactValues(JSON.stringify({ n, ts, turn, ...redactFact(fact) }))
   const body = `${own.slice(0, -1)},"seal":"${mark(own)}"}`
   return `${body.slice(0, -1)},"crc":"${computeChecksum(body.slice(0, -1))}"}\n`
 }

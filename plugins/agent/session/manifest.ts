@@ -1,5 +1,5 @@
 import { version } from '../../../core/system/index.js'
-import { redactValues } from '../../../core/text/index.js'
+import { redactText } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { CALLS_FOLDER } from '../../lib/state/index.js'
 import type { OutcomeCode } from '../base/index.js'
@@ -58,7 +58,7 @@ export function createManifest(
     step_count: state.steps,
     event_count: events.count,
     ...keepFixedFields(before),
-    first_prompt: redactValues(state.first_prompt.slice(0, 160)),
+    first_prompt: redactText(state.first_prompt).slice(0, 160),
     total_cost_usd: state.cost,
     vtcode_version: version,
   }

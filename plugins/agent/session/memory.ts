@@ -1,6 +1,7 @@
-import { block, redactValues } from '../../../core/text/index.js'
+import { block, redact, redactText } from '../../../core/text/index.js'
 import type { GroundedFact, TaskMemory } from '../base/index.js'
 import type { Conversation } from './conversation.js'
+import { findConstraints, findFacts } from './findings.js'
 import { messageText, type ConversationState } from './state.js'
 
 /** The memory of a session, `manifests/schema/session_memory_envelope.1.json`. */
@@ -37,10 +38,12 @@ export function createMemoryEnvelope(
   now: number,
   task: TaskMemory = {},
 ): SessionMemoryEnvelope {
-  const { summary, first_prompt, touched, applied, history_path } = state
-  const { task_summary, spec_summary = null, evaluation_summary = null, verification_summary = null } = task
-  const { constraints = [], grounded_facts = [], touched_files = [], open_questions = [] } = task
-  const { verification_todo = [], delegation_notes = [] } = task
+  // Redacted before it is cut: no later redaction knows a part of a secret.
+  const { summary, first_prompt, touched, applied, history_path } = redact({ ...state, messages: [] })
+  const known = redact(task)
+  const { task_summary, spec_summary = null, evaluation_summary = null, verification_summary = null } = known
+  const { constraints = [], grounded_facts = [], touched_files = [], open_questions = [] } = known
+  const { verification_todo = [], delegation_notes = [] } = known
   const last = state.messages.findLast(
     ({ role, parts }) => role === 'assistant' && parts.some(({ type }) => type === 'text'),
   )
@@ -48,19 +51,22 @@ export function createMemoryEnvelope(
   return {
     session_id,
     schema_version: 3,
-    summary: (text || (last ? messageText(last) : '')).slice(0, 2000) || null,
+    summary: (text || (last ? redactText(messageText(last)) : '')).slice(0, 2000) || null,
     objective: first_prompt.slice(0, 500) || null,
     task_summary: (task_summary ?? [...summary.in_progress, ...summary.next_steps].join('\n')).slice(0, 1000) || null,
     spec_summary,
     evaluation_summary,
     verification_summary,
-    constraints: [...new Set([...constraints, ...summary.constraints])].slice(0, most),
-    grounded_facts: [...summary.facts, ...grounded_facts].slice(-most),
+    constraints: [
+      ...new Set([...constraints, ...summary.constraints, ...findConstraints(state.messages).slice(-most)]),
+    ].slice(0, most),
+    // Statements of models and agents have priority over results of calls.
+    grounded_facts: [...findFacts(state.messages), ...summary.facts, ...grounded_facts].slice(-most),
     touched_files: [...new Set([...touched_files, ...touched])].slice(-mostFiles),
     open_questions: [...summary.open_questions, ...open_questions].slice(-most),
     verification_todo: verification_todo.slice(0, most),
     delegation_notes: delegation_notes.slice(-most),
-    pending_intents: pending.map(({ id, text }) => ({ id, text })),
+    pending_intents: pending.map(({ id, text }) => ({ id, text: redactText(text) })),
     applied_intent_ids: applied,
     history_artifact_path: history_path ?? null,
     generated_at: new Date(now).toISOString(),
@@ -70,10 +76,8 @@ export function createMemoryEnvelope(
 /** Saves the memory of a session; `archive` is its file name in the history folder. */
 export async function saveMemory(thread: Conversation, archive?: string): Promise<void> {
   const { state, session_id, queue, providers, store, settings } = thread
-  const text = redactValues(
-    JSON.stringify(
-      createMemoryEnvelope(state, session_id, queue.pending, providers.clock.now(), thread.collectMemory()),
-    ),
+  const text = JSON.stringify(
+    createMemoryEnvelope(state, session_id, queue.pending, providers.clock.now(), thread.collectMemory()),
   )
   await store.write('memory.json', text)
   if (archive !== undefined && settings.context.dynamic.persist_history) await store.archive(archive, text)

@@ -1,3 +1,4 @@
+import { redactText } from '../../../core/text/index.js'
 import {
   AgentError,
   createUuid,
@@ -69,7 +70,7 @@ export class Queue {
     if (applied.includes(id) || pending.some((one) => one.id === id)) return id
     if (pending.length >= most.pending)
       throw new AgentError('VT_LOOP_QUEUE_FULL', `${most.pending} inputs wait already; this one was not taken.`)
-    const one = { id, text, origin, created_at: new Date(this.clock.now()).toISOString() }
+    const one = { id, text: redactText(text), origin, created_at: new Date(this.clock.now()).toISOString() }
     await this.save({ pending: first ? [one, ...pending] : [...pending, one], applied })
     for (const wake of this.waiting.splice(0)) wake()
     return id

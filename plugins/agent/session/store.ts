@@ -67,7 +67,7 @@ class DiskStore implements Store {
   sync(only?: Log): Promise<void> {
     const logs = [...this.unsynced].filter((log) => only === undefined || log === only)
     for (const log of logs) this.unsynced.delete(log)
-    // A running sync counts too, and a failed one fails every later one.
+    // A running sync counts too. After a failed sync, every later sync fails.
     const all = [
       this.synced,
       ...logs.map((log) =>

@@ -53,10 +53,10 @@ export class TaskView {
     const path = await findTaskFile(workspace, this.session, this.file, { claim: true })
     if (path === undefined) return `${taskFolder}/${this.file}`
     const whole = this.render(body)
-    const there = await workspace.stat(path)
+    const existing = await workspace.stat(path)
     // A file on disk costs as much as the rest of the end of a turn.
-    if (there && (await workspace.readText(path, { max_bytes: largest }).catch(() => '')) === whole) return undefined
-    await workspace.write(path, Buffer.from(whole), there ? 'anything' : 'nothing')
+    if (existing && (await workspace.readText(path, { max_bytes: largest }).catch(() => '')) === whole) return undefined
+    await workspace.write(path, Buffer.from(whole), existing ? 'anything' : 'nothing')
     return undefined
   }
 

@@ -62,7 +62,7 @@ const createIndexError = (tracker: Tracker, index: number): VtError =>
   new VtError({
     code: 'VT_TASK_INDEX',
     message: `Item ${index} not found; the items are 1 to ${tracker.items.length}.`,
-    hint: formatItems(tracker).join('\n'),
+    hint: `Use the number of one of these items:\n${formatItems(tracker).join('\n')}`,
     retryable: false,
   })
 

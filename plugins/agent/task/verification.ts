@@ -40,8 +40,8 @@ export async function listCommands(
   configured: readonly string[],
   workspace: Workspace,
 ): Promise<string[]> {
-  const named = [...new Set([...listNamedCommands(state), ...configured])]
-  if (named.length > 0 || !state.files_changed) return named
+  const commands = [...new Set([...listNamedCommands(state), ...configured])]
+  if (commands.length > 0 || !state.files_changed) return commands
   const usual = await findUsualCommand(workspace)
   return usual === undefined ? [] : [usual]
 }

@@ -1,6 +1,15 @@
 import { existsSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
-import { ok, problem, type Context, type Handler, type JsonObject, type Next } from '../../../core/index.js'
+import {
+  fail,
+  ok,
+  problem,
+  type Context,
+  type Failure,
+  type Handler,
+  type JsonObject,
+  type Next,
+} from '../../../core/index.js'
 import { nextCall } from '../../lib/base/index.js'
 import { getLoadedSkills, toCallerPath } from '../../lib/skills/index.js'
 
@@ -50,7 +59,7 @@ const astGrep: Handler<Input> = async ({ input }, context) => {
     response_format: 'detailed',
   }
   const result = await context.call('unified_search', asked)
-  if (!result.ok) return result
+  if (!result.ok) return restateFailure(result)
   // Another backend may return fewer fields.
   const found = result.output as unknown as Found
   const {
@@ -73,9 +82,34 @@ const astGrep: Handler<Input> = async ({ input }, context) => {
     fileMatches: files.map(({ file, count }) => ({ path: file, count })),
   }
   const anchors = context.plugin.options['anchors'] === 'hash' ? await readHashes(shown, context) : undefined
-  return ok(output, { text: render(shown, anchors ?? single, limitReached, issues) })
+  const past = matchCount > 0 && shown.length === 0 ? `No matches after ${skip}; there are ${matchCount}.` : undefined
+  // Issues of files and languages are in the text already.
+  const notices = (result.notices ?? []).filter(
+    ({ code }) => !['VT_SEARCH_PARSE', 'VT_SEARCH_LANG_SKIPPED'].includes(code),
+  )
+  return ok(output, {
+    text: past ?? render(shown, anchors ?? single, limitReached, issues),
+    ...(notices.length > 0 && { notices }),
+  })
 }
 export default astGrep
+
+/** Returns a failure of the structural search in the fields and with the hints of this tool. */
+function restateFailure({ error }: Failure): Failure {
+  const { code, message, hint, next, retryable, details } = error
+  const restated = message
+    .replace(/'(?:globs|paths)(?:\/\d+)?'/g, "'paths'")
+    .replace(/'pattern'/g, "'pat'")
+    // Paths are patterns below the root of the workspace.
+    .replace(/('paths'(?:: | has )')\//, '$1')
+  // An example shows the other tool.
+  if (code === 'VT_INPUT_INVALID')
+    throw problem(code, { problem: restated }, hint.startsWith('Example: ') ? undefined : { hint })
+  const { action, path, pattern, paths = [path ?? '.'] } = next?.input ?? {}
+  const own =
+    action === 'structural' && pattern !== undefined ? { tool: 'ast_grep', input: { pat: pattern, paths } } : next
+  return fail(code, restated, { retryable, ...(details && { details }), ...(own && { next: own }) })
+}
 
 /** Resolves `skill://NAME/FILE`, a file of a loaded skill inside the workspace. Throws VT_INPUT_INVALID. */
 function resolveSkillPath(path: string, { host, session, workspace }: Context): string {

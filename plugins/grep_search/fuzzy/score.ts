@@ -56,6 +56,34 @@ export function createScorer(pattern: string, threshold: number, case_sensitive:
   }
 }
 
+/** Taken from the score of a line that matches only with two neighbouring letters exchanged. */
+const EXCHANGE_PENALTY = 0.05
+
+/** Creates a scorer that also accepts one exchange of two neighbouring letters, as in a mistyped word. */
+export function createTolerantScorer(
+  pattern: string,
+  threshold: number,
+  case_sensitive: boolean,
+): (line: string) => number {
+  const [exact, ...others] = listSpellings(pattern).map((spelling, index) =>
+    createScorer(spelling, index === 0 ? threshold : threshold + EXCHANGE_PENALTY, case_sensitive),
+  )
+  return (line) => {
+    const score = exact!(line)
+    if (score > 0) return score
+    const best = Math.max(0, ...others.map((scoreLine) => scoreLine(line)))
+    return best === 0 ? 0 : best - EXCHANGE_PENALTY
+  }
+}
+
+/** Lists a pattern, and it with each pair of neighbouring letters or digits exchanged. */
+export function listSpellings(pattern: string): string[] {
+  const chars = Array.from(pattern)
+  const exchanged = chars.slice(1).map((char, at) => [...chars.slice(0, at), char, chars[at]!, ...chars.slice(at + 2)])
+  const pairs = exchanged.filter((_, at) => [chars[at], chars[at + 1]].every((char) => /[\p{L}\p{N}]/u.test(char!)))
+  return [...new Set([pattern, ...pairs.map((one) => one.join(''))])]
+}
+
 /**
  * Returns whether a word starts at `at`: a letter or digit after another character, or a capital after a non-capital.
  */

@@ -18,3 +18,9 @@ export function nextCall(step: keyof typeof steps, input: JsonObject = {}): Next
   const [tool = '', action] = steps[step].split('/')
   return { tool, input: { ...(action !== undefined && { action }), ...input } }
 }
+
+/** Returns a next call from a value of unknown form; `undefined` for anything else. */
+export function parseNextCall(next: unknown): Next | undefined {
+  const { tool, input } = (next ?? {}) as Partial<Next>
+  return typeof tool === 'string' && typeof input === 'object' && input !== null ? { tool, input } : undefined
+}

@@ -1,5 +1,7 @@
 import type { Failure, Next, Problem, Success } from '../../../core/shapes/index.js'
-import { visibleJson } from '../../../core/text/index.js'
+import { visible, visibleJson, visibleText } from '../../../core/text/index.js'
+import { cut } from './excerpt.js'
+import { parseNextCall } from './next_call.js'
 import { valueText } from './value_text.js'
 
 /** Formats a call as a model reads and copies it. */
@@ -20,19 +22,39 @@ export function successText(result: Success): string {
 export const noticeLines = ({ notices = [] }: Success | Failure): string =>
   notices.map(({ code, message }) => `\n[${code}] ${message}`).join('')
 
-/** Returns the line that names the next call of an error. */
-export const nextLine = ({ next }: Problem): string[] => (next ? [`Next: ${formatCall(next)}`] : [])
+/** Details of errors that a reader needs besides those that the hint names as `details.NAME`. */
+const EVIDENCE = ['index', 'diff', 'debug', 'rules', 'discovered_configs', 'entries', 'sessions']
+const MAX_EVIDENCE_CHARS = 4_000
 
-const parseNextCall = (next: unknown): Next | undefined => {
-  const { tool, input } = (next ?? {}) as Partial<Next>
-  return typeof tool === 'string' && typeof input === 'object' && input !== null ? { tool, input } : undefined
+/** Returns the details of an error that its reader needs and that its message does not show. */
+function evidenceLines({ message, hint, details = {} }: Problem): string[] {
+  const named = [...hint.matchAll(/\bdetails\.(\w+)/g)].map(([, name]) => name!)
+  return [...new Set([...EVIDENCE, ...named])].flatMap((name) => {
+    const shown = formatEvidence(details[name])
+    if (shown === '' || (shown.length > 3 && `${message} ${hint}`.includes(shown))) return []
+    return [`${name}:${shown.includes('\n') ? '\n' : ' '}${cut(shown, MAX_EVIDENCE_CHARS).text}`]
+  })
 }
 
+function formatEvidence(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  if (typeof value === 'string') return visibleText(value).trimEnd()
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string'))
+    return value.map((item) => visible(item)).join(', ')
+  return visibleJson(JSON.stringify(value))
+}
+
+/** Returns the lines after the hint of an error: the details that a reader needs, and the next call. */
+export const detailLines = (error: Problem): string[] => [
+  ...evidenceLines(error),
+  ...(error.next ? [`Next: ${formatCall(error.next)}`] : []),
+]
+
 /**
- * Checks whether the end of a page already names a field of the next call. Repeating the whole call costs more than it
- * adds.
+ * Checks whether the end of a text already names the continuation by a field of the next call. The position in the text
+ * counts: a text may be shorter than its value, and the reader sees the text.
  */
 function isNamedInText({ input }: Next, text: string): boolean {
-  const end = text.slice(-200).replace(/[\].]$/, '')
-  return Object.entries(input).some(([name, value]) => end.endsWith(`${name}=${String(value)}`))
+  const field = /(\w+)(?:=|":"?)[\w-]+$/.exec(text.slice(-200).replace(/[\]}".]+$/, ''))?.[1]
+  return field !== undefined && Object.hasOwn(input, field)
 }

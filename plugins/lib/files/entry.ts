@@ -1,9 +1,10 @@
 import { problem, VtError } from '../../../core/shapes/index.js'
 import type { Context } from '../../../core/contract/index.js'
 import type { EntryStat } from '../../../core/workspace/index.js'
+import { refuseStale, refuseStaleStat, type StaleFile } from './stale_file.js'
 import type { KeptFile } from './history.js'
 import { createMissingPathError } from './missing_path.js'
-import { MAX_CHANGED_BYTES, loadTarget, refuseStaleStat, refuseStale, createTooLargeError } from './target.js'
+import { MAX_CHANGED_BYTES, loadTarget, createTooLargeError } from './target.js'
 
 /** An entry of the workspace to move, copy or remove. A link stands for itself. */
 export interface MovableEntry {
@@ -14,17 +15,21 @@ export interface MovableEntry {
   kind: 'file' | 'dir' | 'symlink'
   /** Present for a file that is small enough to read. */
   content?: KeptFile
+  /** Present for a file that grew since it was read. */
+  changed?: StaleFile
 }
 
 const kinds = { file: 'file', directory: 'dir', link: 'symlink' } as const
 
 /**
- * Returns the entry at `path`, checked against the last read of this session. Throws VT_FILE_STALE, VT_PATH_SPECIAL.
+ * Returns the entry at `path`, checked against the last read of this session: with `allowGrowth`, a file may have grown
+ * since. Throws VT_FILE_STALE, VT_PATH_SPECIAL.
  */
 export async function findEntry(
   path: string,
   expected: string | undefined,
   context: Context,
+  how: { allowGrowth?: boolean } = {},
 ): Promise<MovableEntry | undefined> {
   refuseRoot(path)
   const { workspace } = context
@@ -38,20 +43,24 @@ export async function findEntry(
     return entry
   }
   const target = await loadTarget(path, context)
-  refuseStale(path, target, expected, context)
-  return { ...entry, ...(target && { content: { sha256: target.version.sha256, mode: stat.mode, bytes: stat.bytes } }) }
+  const changed = refuseStale(path, target, expected, context, how)
+  return {
+    ...entry,
+    ...(changed && { changed }),
+    ...(target && { content: { sha256: target.version.sha256, mode: stat.mode, bytes: stat.bytes } }),
+  }
 }
 
 /** Returns the resolved path of an entry; a link stands for itself. */
 export const resolveEntry = (path: string, { workspace }: Context): string => workspace.resolve(path, { follow: false })
 
-/** Returns an existing entry. Throws VT_PATH_NOT_FOUND with similar paths. */
+/** Returns an existing entry to move or copy, which may have grown. Throws VT_PATH_NOT_FOUND with similar paths. */
 export async function requireEntry(
   path: string,
   expected: string | undefined,
   context: Context,
 ): Promise<MovableEntry> {
-  const entry = await findEntry(path, expected, context)
+  const entry = await findEntry(path, expected, context, { allowGrowth: true })
   if (!entry) throw await createMissingPathError(path, context)
   return entry
 }

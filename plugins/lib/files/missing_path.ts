@@ -19,6 +19,9 @@ export async function createMissingPathError(
     await (await workspace.open(path)).close()
   } catch (error) {
     if (!(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') throw error
+    const next = await createNearestListCall(path, workspace)
+    if (error.problem.details?.['link'] !== undefined)
+      return new VtError({ ...error.problem, details: { ...error.problem.details, path }, next })
     const siblings = (error.problem.details?.['similar'] ?? []) as string[]
     const name = path.slice(path.lastIndexOf('/') + 1)
     const similar = [...new Set([...(await findSameName(name, workspace)), ...siblings])].slice(0, 3)
@@ -29,7 +32,7 @@ export async function createMissingPathError(
       { path, similar: named },
       {
         details,
-        next: await createNearestListCall(path, workspace),
+        next,
         ...(similar.length > 0 && { hint: 'Use one of these paths, or list the folder.' }),
       },
     )

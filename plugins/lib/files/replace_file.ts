@@ -1,9 +1,11 @@
 import { VtError, type Call, type Notice } from '../../../core/shapes/index.js'
 import type { Context } from '../../../core/contract/index.js'
 import { contentHash, shortenHash } from '../base/index.js'
+import type { StaleFile } from './stale_file.js'
 import { findMissingParents, recordChange } from './history.js'
 import { getReads } from './reads.js'
-import { lossNotices, createReadCall, type FileTarget } from './target.js'
+import { createReadCall } from './read_call.js'
+import { lossNotices, type FileTarget } from './target.js'
 
 export interface ReplacedFile {
   resolved: string
@@ -12,8 +14,8 @@ export interface ReplacedFile {
 }
 
 /**
- * Writes new content over a loaded file, or creates the file. Keeps the old content for undo and remembers the new
- * version for this session.
+ * Writes new content over a loaded file, or creates the file. Keeps the old content for undo. Remembers the new version
+ * for this session, unless the caller has not seen all changes of others in it.
  */
 export async function replaceFile(
   call: Call<any>,
@@ -21,6 +23,7 @@ export async function replaceFile(
   path: string,
   target: FileTarget | undefined,
   bytes: Buffer,
+  changed?: StaleFile,
 ): Promise<ReplacedFile> {
   const { workspace, session } = context
   const after = contentHash(bytes)
@@ -33,7 +36,7 @@ export async function replaceFile(
       workspace.write(path, bytes, target?.version ?? 'nothing'),
     )
     const { resolved, stat, lost } = written
-    getReads(session).remember(resolved, { hash: shortenHash(after), stat, bytes })
+    if (!changed || changed.isWhole) getReads(session).remember(resolved, { hash: shortenHash(after), stat, bytes })
     return { resolved, hash: shortenHash(after), notices: lossNotices(path, lost) }
   } catch (error) {
     if (!(error instanceof VtError) || error.code !== 'VT_FILE_STALE') throw error

@@ -1,9 +1,7 @@
-import { problem, VtError, type Next, type Notice } from '../../../core/shapes/index.js'
+import { VtError, type Notice } from '../../../core/shapes/index.js'
 import type { Context } from '../../../core/contract/index.js'
-import type { EntryStat, FileVersion } from '../../../core/workspace/index.js'
-import { contentHash, nextCall, shortenHash } from '../base/index.js'
-import { diffTexts } from './diff.js'
-import { getReads, isSameVersion } from './reads.js'
+import type { FileVersion } from '../../../core/workspace/index.js'
+import { contentHash } from '../base/index.js'
 
 /** A file to change, with its current content. */
 export interface FileTarget {
@@ -34,48 +32,6 @@ export async function loadTarget(path: string, { workspace }: Context): Promise<
   const bytes = await opened.read(0, stat.bytes)
   return { path: opened.path, resolved: opened.resolved, bytes, version: { stat, sha256: contentHash(bytes), bytes } }
 }
-
-/**
- * Refuses a change to a file that differs from what the caller expects. `expected` is the start of a hash in the call;
- * without it the last read of this session counts. Throws VT_FILE_STALE.
- */
-export function refuseStale(
-  path: string,
-  target: FileTarget | undefined,
-  expected: string | undefined,
-  { session }: Context,
-): void {
-  const disk = target && shortenHash(target.version.sha256)
-  if (expected !== undefined) {
-    if (target?.version.sha256.startsWith(expected.toLowerCase())) return
-    throw createStaleError(path, { path, expected_hash: expected, disk_hash: disk ?? null })
-  }
-  const lastRead = target && getReads(session).get(target.resolved)
-  if (
-    !lastRead ||
-    (lastRead.hash ? lastRead.hash === disk : !lastRead.stat || isSameVersion(lastRead.stat, target.version.stat))
-  )
-    return
-  const diff = lastRead.bytes && diffTexts(path, lastRead.bytes, target.bytes, { lines: 40, bytes: 8192 })
-  throw createStaleError(path, {
-    path,
-    ...(lastRead.hash && { read_hash: lastRead.hash }),
-    disk_hash: disk,
-    ...(diff && { diff }),
-  })
-}
-
-/** Refuses a stale file by its stat, without reading its content. Throws VT_FILE_STALE. */
-export function refuseStaleStat(path: string, stat: EntryStat, { session, workspace }: Context): void {
-  const lastRead = getReads(session).get(workspace.resolve(path, { follow: false }))
-  if (lastRead?.stat && !isSameVersion(lastRead.stat, stat)) throw createStaleError(path, { path })
-}
-
-const createStaleError = (path: string, details: Record<string, unknown>): VtError =>
-  problem('VT_FILE_STALE', { path }, { details, next: createReadCall(path) })
-
-export const createReadCall = (path: string, fields: Record<string, unknown> = {}): Next =>
-  nextCall('read', { path, ...fields })
 
 /** Returns notices about attributes of the old file that the new one could not keep. */
 export function lossNotices(path: string, lost: readonly string[]): Notice[] {

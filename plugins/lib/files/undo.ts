@@ -47,12 +47,18 @@ export async function undo(whole: OpenWorkspace, { folder, checkpoint }: Undoabl
   // A running command may redirect these paths at any moment.
   const workspace = whole.createLinkFreeView(paths)
   await using _ = await workspace.lock(paths)
-  const operations: Operation[] = []
-  for (const [index, step] of steps.entries()) {
-    const operation = await putBack(workspace, step, `${folder}/${index}`)
-    if (operation) operations.push(operation)
+  try {
+    const operations: Operation[] = []
+    for (const [index, step] of steps.entries()) {
+      const operation = await putBack(workspace, step, `${folder}/${index}`)
+      if (operation) operations.push(operation)
+    }
+    if (operations.length > 0) await workspace.transact(operations)
+  } catch (error) {
+    if (!(error instanceof VtError) || error.code !== 'VT_PATH_EXISTS') throw error
+    const hint = 'Move or delete the file that has this name now, then undo again.'
+    throw new VtError({ ...error.problem, hint })
   }
-  if (operations.length > 0) await workspace.transact(operations)
   for (const made of steps.flatMap((step) => ('made' in step ? step.made : [])).reverse())
     await workspace.remove(made).catch(() => {})
   await workspace.remove(folder, { recursive: true })

@@ -1,9 +1,9 @@
 import { lstatSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { isInside, toRealPath } from '../../../core/system/index.js'
+import { isInside, readSmallFile, toRealPath } from '../../../core/system/index.js'
 import { listEntries } from './entries.js'
 import { fileState } from './file_state.js'
-import { findGitFolder, readSmallFile, type GitFolder } from './folders.js'
+import { findGitFolder, type GitFolder } from './folders.js'
 import type { Repository } from './repository.js'
 
 const MAX_FOLDERS = 5000

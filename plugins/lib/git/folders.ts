@@ -1,6 +1,6 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { toRealPath } from '../../../core/system/index.js'
+import { readSmallFile, toRealPath } from '../../../core/system/index.js'
 import { listEntries } from './entries.js'
 import { bigStat } from './file_state.js'
 
@@ -87,21 +87,5 @@ export function isThere(path: string): boolean {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined
   } catch {
     return false
-  }
-}
-
-/** Reads a small regular file; `undefined` if missing, not regular, or longer than `most` bytes. */
-export function readSmallFile(path: string, most = 4096): string | undefined {
-  let fd: number | undefined
-  try {
-    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
-    const stat = fstatSync(fd)
-    if (!stat.isFile() || stat.size > most) return undefined
-    const bytes = Buffer.alloc(most)
-    return bytes.toString('utf8', 0, readSync(fd, bytes, 0, most, 0))
-  } catch {
-    return undefined
-  } finally {
-    if (fd !== undefined) closeSync(fd)
   }
 }

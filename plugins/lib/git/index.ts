@@ -9,7 +9,6 @@ export {
   isGitFolder,
   isThere,
   resolveGitFolder,
-  readSmallFile,
   type GitFolder,
 } from './folders.js'
 export { disableFilters, isolatedGitEnv } from './hardened_env.js'

@@ -24,7 +24,7 @@ export function createGlobFilter(
     folders: text.endsWith('/'),
     matches: compileGlob(text.replace(/^!/, '').replace(/\/$/, ''), true),
   }))
-  const endings = file_extensions.map((extension) => `.${extension.replace(/^\./, '')}`)
+  const endings = file_extensions.map((extension) => `.${extension.replace(/^\*?\./, '')}`)
   const chosen = hasPositiveGlob(globs)
   return (path, directory) => {
     const relative = base === '.' ? path : path.slice(base.length + 1)

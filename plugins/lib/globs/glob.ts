@@ -74,8 +74,8 @@ export function findGlobFault(pattern: string): string | undefined {
   return open > 0 ? "unclosed alternate group; missing '}'" : undefined
 }
 
-/** Expands `{a,b}` to separate patterns. */
-function expandBraces(pattern: string): string[] {
+/** Expands `{a,b}` to separate patterns. Throws RangeError for a glob that expands too far. */
+export function expandBraces(pattern: string): string[] {
   const group = findOuterGroup(pattern)
   if (!group) return [pattern]
   const { start, end, options } = group
@@ -116,6 +116,12 @@ const parseSegments = (pattern: string): Segment[] =>
     .replace(/\/\*\*$/, '/**/*')
     .split('/')
     .map((part) => (part === '**' ? part : compileName(tokenize(part))))
+
+/** Returns the name that a part of a glob spells without a wildcard; `undefined` for a pattern. */
+export function readLiteralName(part: string): string | undefined {
+  const tokens = tokenize(part)
+  return tokens.every((token) => token.kind === 'char') ? tokens.map(({ char }) => char).join('') : undefined
+}
 
 /** Compiles a test of one name. Fast path: at most one star with plain text around it. */
 function compileName(part: Token[]): (name: string) => boolean {

@@ -1,7 +1,8 @@
 import { basename, dirname, join } from 'node:path'
-import { readBytes } from '../../../core/documents/index.js'
 import { trimEndChars } from '../base/index.js'
 import { compileGlob } from './glob.js'
+import { isThere } from '../git/index.js'
+import { readExcludeFile, readRuleFile } from './repository_bounds.js'
 
 /**
  * Returns the verdict of one ignore file about a path relative to its folder, and its last name: ignored, kept against
@@ -12,8 +13,8 @@ export type Rules = (path: string, name: string, directory: boolean) => 'ignore'
 /** Names of ignore files in order of precedence. Within one kind the nearest file decides. */
 export const ruleFiles = ['.rgignore', '.ignore', '.gitignore', '.git/info/exclude', '.vtcodegitignore'] as const
 
-/** Size limit of an ignore file in bytes. */
-export const MAX_RULE_BYTES = 2_097_152
+/** The kinds that belong to one repository: those of an outer repository have no effect in an inner one. */
+const GIT_KINDS: readonly string[] = ['.gitignore', '.git/info/exclude']
 
 /** An ignore file with the folder that its paths start from. */
 interface Layer {
@@ -30,18 +31,31 @@ interface Layer {
 export class IgnoreRules {
   private constructor(private readonly layers: readonly Layer[]) {}
 
-  /** Reads ignore files above the workspace, which may be part of a larger repository. */
+  /**
+   * Reads ignore files above the workspace, which may be part of a larger repository. Those of git are read up to the
+   * top of the repository, as git does.
+   */
   static readAbove(root: string): IgnoreRules {
     const layers: Layer[] = []
     let below = ''
+    let isTop = isThere(join(root, '.git'))
     for (let folder = root; dirname(folder) !== folder; folder = dirname(folder)) {
       below = `${basename(folder)}/${below}`
+      const above = dirname(folder)
       for (const kind of ruleFiles.slice(0, -1)) {
-        const text = readRuleFile(join(dirname(folder), kind))
+        if (isTop && GIT_KINDS.includes(kind)) continue
+        const text = kind === '.git/info/exclude' ? readExcludeFile(above) : readRuleFile(join(above, kind))
         if (text !== undefined) layers.push({ kind, below, rules: parseIgnoreRules(text) })
       }
+      isTop ||= isThere(join(above, '.git'))
     }
     return new IgnoreRules(layers.sort(byKind))
+  }
+
+  /** Returns the rules that apply in a repository inside another: those of git begin again. */
+  enterRepository(): IgnoreRules {
+    const layers = this.layers.filter(({ kind }) => !GIT_KINDS.includes(kind))
+    return layers.length === this.layers.length ? this : new IgnoreRules(layers)
   }
 
   /** Adds the ignore files of `folder`. `read` returns the text of one kind. */
@@ -70,15 +84,6 @@ export class IgnoreRules {
 
 // The sort is stable, so the nearest file of a kind stays first.
 const byKind = (a: Layer, b: Layer): number => ruleFiles.indexOf(a.kind) - ruleFiles.indexOf(b.kind)
-
-/** Files outside the workspace are untrusted: reading a pipe would block, and a device never ends. */
-function readRuleFile(path: string): string | undefined {
-  try {
-    return readBytes(path, { limit: MAX_RULE_BYTES }).toString()
-  } catch {
-    return undefined
-  }
-}
 
 export function parseIgnoreRules(text: string): Rules {
   const rules = text

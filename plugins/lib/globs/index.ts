@@ -1,3 +1,6 @@
 export { hasPositiveGlob, createGlobFilter, type FileSelection } from './filter.js'
 export { compileGlob, findGlobFault, isGlob } from './glob.js'
-export { IgnoreRules, parseIgnoreRules, MAX_RULE_BYTES, ruleFiles } from './ignore_rules.js'
+export { IgnoreRules, parseIgnoreRules, ruleFiles } from './ignore_rules.js'
+export { isInRepository, MAX_RULE_BYTES, readExcludeFile, readLinkedExclude } from './repository_bounds.js'
+export { findNamedPaths, type NamedPaths } from './named_paths.js'
+export { splitGlobs, spellGlobs, type GlobSite } from './spelling.js'

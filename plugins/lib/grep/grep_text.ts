@@ -30,7 +30,7 @@ export interface GrepOutput {
 }
 
 /** Renders the matches by file with their context lines, then the totals. */
-export function renderGrep(output: GrepOutput, path: string): string {
+export function renderGrep(output: GrepOutput, path: string, skip: number): string {
   if (output.total_matches === 0) {
     const place = path === '.' ? '' : ` in ${visibleLine(path)}`
     return `No matches${place} (${pluralize(output.files_searched, 'file')} searched)`
@@ -45,6 +45,7 @@ export function renderGrep(output: GrepOutput, path: string): string {
   }
   const files = pluralize(output.files_with_matches, 'file')
   const all = `${pluralize(output.total_matches, 'match', 'matches')} in ${files}`
+  if (output.matches.length === 0 && skip >= output.total_matches) return `0 of ${all}; skip=${skip} is past the last`
   const last = output.truncated
     ? `${output.matches.length} of ${all}; continue with skip=${String(output.next?.input['skip'])}`
     : all

@@ -1,1 +1,7 @@
-export { createGrep } from './grep.js'
+export { explainNothing } from './explain_nothing.js'
+export { readGlobs } from './globs.js'
+export { createGrep, listBinary } from './grep.js'
+export { countLeftOut, includeLeftOut, listLeftOut } from './left_out.js'
+export { replaceNul } from './page.js'
+export { searchAsMeant } from './pattern_habits.js'
+export { renderLines, renderMatches, renderRewrites } from './structural_text.js'

@@ -2,5 +2,6 @@ export { findHooks, readHookBlock, runHooks, type RanHook } from './call_hooks.j
 export { parseEventName, hasMatch, type Dialect } from './entries.js'
 export { fire, notify, type EventInput, type LifecycleEvent, type HookAnswer } from './fire.js'
 export { getHookNotices } from './hook_notices.js'
+export { listHookFaults } from './missing_hooks.js'
 export { transcriptFile } from './transcript.js'
 export { cutHookText, describeHook, readSpecificOutput, type HookOutput } from './run_hook.js'

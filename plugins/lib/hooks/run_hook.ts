@@ -6,6 +6,8 @@ import { requireUnchanged } from '../../../core/trust/index.js'
 import { formatTypedValue } from '../base/index.js'
 import { runShort } from '../process/index.js'
 import { resolveHook, type ResolvedHook } from './resolve_hook.js'
+import { findHookJson } from './hook_json.js'
+import { findMissingScript } from './missing_script.js'
 import { ensureTranscript, toTranscriptPath } from './transcript.js'
 import { toGeminiEvent, type HookEnvironment, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
 
@@ -114,6 +116,8 @@ async function command(
     ]),
   )
   const program = { file, args, cwd, env: { ...env, ...named }, input: Buffer.from(`${JSON.stringify(input)}\n`) }
+  const missing = findMissingScript(declared ? [file, ...declared] : runCommand, cwd)
+  if (missing !== undefined) return failed(`names a file that is missing: ${missing}`)
   const ended = await runShort(program, { signal, seconds, most: LIMITS.answer, shouldDetach: isAsyncAnswer })
   if (!ended) return failed('cannot be started')
   if (ended.detached) return { kind: 'answered', json: {}, text: '' }
@@ -137,14 +141,10 @@ function isAsyncAnswer(stdout: Buffer): boolean {
  * result is a failure.
  */
 function readAnswer(code: number | undefined, stdout: string, stderr: string, failed: CreateFailure): HookOutput {
-  let json: JsonObject = {}
-  if (stdout.startsWith('{')) {
-    try {
-      json = JSON.parse(stdout) as JsonObject
-    } catch {
-      if (code !== 2) return failed('prints invalid JSON')
-    }
-  }
+  const found = findHookJson(stdout)
+  if (found === 'invalid' && code !== 2)
+    return failed('prints invalid JSON, or text around an answer that does not refuse')
+  const json = typeof found === 'object' ? found : {}
   if (code === 2)
     return {
       kind: 'block',
@@ -153,7 +153,7 @@ function readAnswer(code: number | undefined, stdout: string, stderr: string, fa
     }
   if (code === undefined) return failed('was ended by a signal')
   if (code !== 0) return failed(`ended with exit code ${code}`, { exited: true })
-  return { kind: 'answered', json, text: stdout.startsWith('{') ? '' : cutHookText(stdout) }
+  return { kind: 'answered', json, text: found === undefined ? cutHookText(stdout) : '' }
 }
 
 /** Returns the part of an answer that is specific to its event. */

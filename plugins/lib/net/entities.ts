@@ -1,4 +1,4 @@
-const named = new Map(
+const characterByName = new Map(
   Object.entries({
     amp: '&',
     lt: '<',
@@ -23,7 +23,7 @@ const named = new Map(
 /** Decodes HTML character references: numbers and common names. */
 export function decodeEntities(text: string): string {
   return text.replace(/&(#\d{1,7}|#x[\da-f]{1,6}|\w{2,8});/gi, (whole, name: string) => {
-    if (!name.startsWith('#')) return named.get(name) ?? whole
+    if (!name.startsWith('#')) return characterByName.get(name) ?? whole
     const point = /^#x/i.test(name) ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1))
     return point > 0 && point <= 0x10ffff && (point < 0xd800 || point > 0xdfff) ? String.fromCodePoint(point) : '\ufffd'
   })

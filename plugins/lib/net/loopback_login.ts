@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { resolve } from 'node:path'
 import {
   startDeadline,
   createChildEnvironment,
   findProgram,
+  isForeign,
   listSearchFolders,
   spawnProgram,
 } from '../../../core/system/index.js'
@@ -12,6 +14,7 @@ import type { AdapterContext } from '../../../core/contract/index.js'
 
 /** Time limit of a sign-in in milliseconds. */
 const SIGN_IN_TIMEOUT_MS = 300_000
+const MAX_CONNECTIONS = 64
 
 /** Listener on the loopback address that a browser returns to after a sign-in (RFC 8252). */
 export class LoopbackListener {
@@ -47,14 +50,21 @@ export class LoopbackListener {
       login.#state = ''
       login.#arrive(params)
     })
-    listener.maxConnections = 64
-    listener.on('connection', (socket) => socket.on('error', () => {}))
+    const open = new Set<Socket>()
+    listener.on('connection', (socket) => {
+      open.add(socket.on('error', () => {}).on('close', () => void open.delete(socket)))
+      // The oldest connection makes room, so that idle ones of another program keep no browser out.
+      if (open.size <= MAX_CONNECTIONS) return
+      const [oldest] = open
+      open.delete(oldest!)
+      oldest!.destroy()
+    })
     listener.on('upgrade', (_, socket) => socket.destroy())
     const login = new LoopbackListener(listener)
-    const listen = (wanted: number) =>
+    const listen = (candidate: number) =>
       new Promise<boolean>((resolve) => {
         listener.once('error', () => resolve(false))
-        listener.listen(wanted, '127.0.0.1', () => resolve(true))
+        listener.listen(candidate, '127.0.0.1', () => resolve(true))
       })
     if (!(await listen(port))) await listen(0)
     listener.on('error', () => {})
@@ -111,8 +121,8 @@ export function showSignInPage(
 }
 
 /**
- * Opens an address in the browser of the user without waiting; `false` if no browser is found. The program is searched
- * for outside the workspace.
+ * Opens an address in the browser of the user without waiting; `false` if no browser is found. No program of the
+ * workspace or its repository is started.
  */
 export function openInBrowser(address: string, { env, workspace }: Pick<AdapterContext, 'env' | 'workspace'>): boolean {
   const names = [env['BROWSER'], process.platform === 'darwin' ? 'open' : 'xdg-open'].filter(
@@ -120,7 +130,7 @@ export function openInBrowser(address: string, { env, workspace }: Pick<AdapterC
   )
   const program = names
     .map((name) => (name.includes('/') ? name : findProgram(name, listSearchFolders(env['PATH'], workspace))))
-    .find((file) => file !== undefined)
+    .find((file) => file !== undefined && !isForeign(resolve(workspace, file)))
   if (program === undefined) return false
   const shown = Object.fromEntries(
     ['DISPLAY', 'WAYLAND_DISPLAY', 'XDG_RUNTIME_DIR', 'DBUS_SESSION_BUS_ADDRESS'].flatMap((name) =>

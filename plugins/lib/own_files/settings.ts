@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Document } from 'yaml'
 import { isObject, type JsonObject } from '../../../core/shapes/index.js'
 import { readOwnFile, type FileDraft } from './draft.js'
+import { editYamlLines } from './yaml_lines.js'
 
 const stem = 'vtcode.config'
 
@@ -19,21 +20,44 @@ export const findSettingsFile = (folder: string): string =>
  */
 export async function draftSettings(file: string, values: Readonly<Record<string, unknown>>): Promise<FileDraft> {
   const before = readOwnFile(file)
-  if (!/\.(ya?ml|json)$/.test(file)) throw new Error('it is written in code')
   const yaml = await import('yaml')
   const { parseDocument, isMap } = yaml
-  const tree = before?.trim() ? parseDocument(before) : new yaml.Document({})
-  if (tree.errors.length > 0) throw new Error('it cannot be read')
-  if (tree.contents !== null && !isMap(tree.contents)) throw new Error('it holds no settings')
+  const tree = parseSettings(file, before, yaml)
   const was = (tree.toJS() ?? {}) as JsonObject
   for (const [path, value] of Object.entries(values)) setValue(tree, path.split('.'), value, isMap)
   const wanted = Object.entries(values).reduce((all, [path, value]) => changeValue(all, path.split('.'), value), was)
   const empty = Object.keys(wanted).length === 0 && !before?.includes('#')
-  const text = file.endsWith('.json') ? `${JSON.stringify(wanted, null, 2)}\n` : tree.toString({ lineWidth: 0 })
+  const text = file.endsWith('.json')
+    ? `${JSON.stringify(wanted, null, 2)}\n`
+    : (editLines(before ?? '', values, wanted, yaml) ?? tree.toString({ lineWidth: 0 }))
   const after = empty && before !== undefined ? undefined : text
   if (after !== undefined && !isDeepStrictEqual(parseDocument(after).toJS() ?? {}, wanted))
     throw new Error('a change would alter other settings in it; edit the file by hand')
   return { file, before, after }
+}
+
+function parseSettings(file: string, text: string | undefined, yaml: typeof import('yaml')): Document {
+  if (!/\.(ya?ml|json)$/.test(file)) throw new Error('it is written in code')
+  const tree = text?.trim() ? yaml.parseDocument(text) : new yaml.Document({})
+  if (tree.errors.length > 0) throw new Error('it cannot be read')
+  if (tree.contents !== null && !yaml.isMap(tree.contents)) throw new Error('it holds no settings')
+  return tree as Document
+}
+
+/** Changes only the lines of the values; `undefined` where that is not possible. */
+function editLines(
+  before: string,
+  values: Readonly<Record<string, unknown>>,
+  wanted: JsonObject,
+  yaml: typeof import('yaml'),
+): string | undefined {
+  const text = Object.entries(values).reduce<string | undefined>(
+    (all, [path, value]) => (all === undefined ? undefined : editYamlLines(all, path.split('.'), value, yaml)),
+    before,
+  )
+  if (text === undefined) return undefined
+  const tree = yaml.parseDocument(text)
+  return tree.errors.length === 0 && isDeepStrictEqual(tree.toJS() ?? {}, wanted) ? text : undefined
 }
 
 type IsMap = (node: unknown) => boolean

@@ -7,23 +7,30 @@ import {
   countLines,
   diffChanges,
   diffTexts,
+  createReadCall,
+  createStaleError,
   lossNotices,
   findMissingParents,
   getReads,
   recordChange,
+  refuseOtherEncoding,
+  reportStaleFile,
 } from '../files/index.js'
 import { parsePatch } from './parse.js'
 import { placeHunks } from './place.js'
+import { placeInCurrent } from './place_in_current.js'
 import { createSyntaxError } from './syntax_error.js'
-import type { Section } from './types.js'
+import type { Hunk, Section } from './types.js'
 import { toOperation, toStep, PatchView, type FileView } from './patch_view.js'
 
 /** One section in the answer. */
 interface Change {
   path: string
-  op: 'add' | 'update' | 'delete' | 'move'
+  op: 'add' | 'update' | 'delete' | 'move' | 'copy'
   to?: string
   hunks?: number
+  /** Set if the patch changes the right to execute. */
+  executable?: boolean
   added: number
   removed: number
   hash?: string
@@ -64,6 +71,8 @@ export async function applyPatch(
   const changes: Change[] = []
   for (const section of sections) changes.push(await applySection(section, view, notices))
   const files = view.listChanged()
+  const reports = files.map(({ changed }) => reportStaleFile(changed))
+  notices.push(...reports.flatMap((report) => report.notices))
   const diff = clipDiff(files.map(diffFile).join(''), DIFF_LIMITS)
   if (!dryRun && files.length > 0) notices.push(...(await commit(call, context, files)))
   for (const change of changes) {
@@ -75,7 +84,7 @@ export async function applyPatch(
   // The author of the patch knows the changes, so the diff appears only for fuzzy matches and dry runs.
   const shownDiff = dryRun || fuzzy > 0 ? `\n${diff}` : ''
   return ok(output, {
-    text: `${changes.map(formatChange).join('\n')}${shownDiff}`,
+    text: `${changes.map(formatChange).join('\n')}${shownDiff}${reports.map(({ text }) => text).join('')}`,
     ...(notices.length > 0 && { notices }),
   })
 }
@@ -90,13 +99,8 @@ function listPaths(sections: Section[], { places }: Call<any>, { workspace }: Co
     const named = section.op === 'update' && section.to !== undefined ? [section.path, section.to] : [section.path]
     return named.map((path) => {
       const inside = workspace.normalize(path)
-      if (/[\0\r\n\t]|^"/.test(path) || path.startsWith('/'))
-        throw createSyntaxError(
-          section.line,
-          path,
-          'a path relative to the workspace, without quotes and control characters',
-        )
-      if (inside === '.') throw createSyntaxError(section.line, path, 'the path of a file')
+      if (/[\0\r\n]/.test(path)) throw createSyntaxError(section.line, path, 'a path without control characters')
+      if (inside === '.' || path.endsWith('/')) throw createSyntaxError(section.line, path, 'the path of a file')
       // Policies judged only the paths that they could read, so no other path is written.
       if (!judged.has(inside)) throw createSyntaxError(section.line, path, 'a path that its header names plainly')
       return inside
@@ -120,29 +124,77 @@ async function applySection(section: Section, view: PatchView, notices: Notice[]
   if (section.op === 'delete') {
     const file = await view.requireRemovable(path)
     const removed = countLines(file.now.changes.bytes)
+    // Removed lines in the patch are compared with the current file.
+    if (!section.hunks && file.changed) throw createStaleError(file.changed)
+    if (section.hunks) requireWholeRemoval(path, file.now.changes.bytes, section.hunks)
     delete (file as FileView).now
     return { path, op: 'delete', added: 0, removed }
   }
-  const { to, hunks, executable } = section
+  return updateFile(section, view, notices)
+}
+
+/** Changes, moves or copies a file. As in git, a copy is made of the file before the patch. */
+async function updateFile(
+  section: Extract<Section, { op: 'update' }>,
+  view: PatchView,
+  notices: Notice[],
+): Promise<Change> {
+  const { path, isCopy, hunks, executable } = section
+  const to = findNewName(section, view)
   const file = await (to === undefined ? view.requireText(path) : view.requireRemovable(path))
-  const { spans, added, removed, fuzzy } = placeHunks(path, file.now.changes.bytes, hunks)
-  file.now.changes.replace(spans)
-  if (executable !== undefined) file.now.mode = setExecutable(file.now.mode ?? 0o644, executable)
+  const now = isCopy ? { ...file.now, changes: new Changes(file.target?.bytes ?? file.now.changes.bytes) } : file.now
+  if (to !== undefined && hunks.length === 0) refuseStaleMove(file)
+  const { spans, added, removed, fuzzy } = placeInCurrent(path, now.changes.bytes, hunks, file.changed)
+  refuseOtherEncoding(path, now.changes.bytes, spans.map(({ by }) => by.toString()).join(''))
+  now.changes.replace(spans)
+  if (executable !== undefined) now.mode = setExecutable(now.mode ?? 0o644, executable)
   notices.push(
     ...fuzzy.map(({ line, pass }) => ({
       code: 'VT_PATCH_FUZZY',
       message: `'${path}' line ${line} matched only with ${PASS_NAMES[pass]} ignored.`,
     })),
   )
-  const change = { path, op: 'update' as const, hunks: hunks.length, added, removed }
+  const change = {
+    path,
+    op: 'update' as const,
+    hunks: hunks.length,
+    ...(executable !== undefined && { executable }),
+    added,
+    removed,
+  }
   if (to === undefined) return change
   const target = await view.requireFree(to)
   target.now = {
-    changes: new Changes(Buffer.alloc(0), file.now.changes.bytes),
-    ...(file.now.mode !== undefined && { mode: file.now.mode }),
+    changes: new Changes(Buffer.alloc(0), now.changes.bytes),
+    ...(now.mode !== undefined && { mode: now.mode }),
   }
+  if (isCopy) return { ...change, op: 'copy', to }
   delete (file as FileView).now
   return { ...change, op: 'move', to }
+}
+
+/** Returns the name that a section gives a file; nothing for the own name, under which only the content changes. */
+const findNewName = ({ path, to, isCopy }: Extract<Section, { op: 'update' }>, view: PatchView): string | undefined =>
+  to !== undefined && !isCopy && view.isSamePath(path, to) ? undefined : to
+
+/** Refuses to move or copy a whole file that changed since it was read, unless it only grew. Throws VT_FILE_STALE. */
+function refuseStaleMove({ changed }: FileView): void {
+  if (changed && !changed.hasGrown) throw createStaleError(changed)
+}
+
+/** Refuses to delete a file that has other lines than the patch removes. Throws VT_PATCH_CONTEXT. */
+function requireWholeRemoval(path: string, bytes: Buffer, hunks: Hunk[]): void {
+  const changes = new Changes(bytes)
+  changes.replace(placeHunks(path, bytes, hunks).spans)
+  if (changes.bytes.length === 0) return
+  throw new VtError({
+    code: 'VT_PATCH_CONTEXT',
+    message: `The patch deletes '${path}', but the file has more lines than the patch removes.`,
+    hint: 'Read the file again, and delete it with `*** Delete File: path` if nothing of it is needed.',
+    retryable: false,
+    details: { path },
+    next: createReadCall(path, {}),
+  })
 }
 
 /** Adds the right to execute for everyone who may read, or removes it for all. */
@@ -158,8 +210,9 @@ async function commit(call: Call<any>, context: Context, files: FileView[]): Pro
   const written = await recordChange(call, context, steps, () => workspace.transact(files.map(toOperation)))
   const reads = getReads(session)
   const stats = new Map(written.map(({ resolved, stat }) => [resolved, stat]))
-  for (const { path, now } of files) {
+  for (const { path, now, changed } of files) {
     const stat = stats.get(path)
+    if (changed && !changed.isWhole) continue
     if (now)
       reads.remember(path, {
         hash: shortenHash(contentHash(now.changes.bytes)),
@@ -179,8 +232,10 @@ function diffFile({ path, target, now }: FileView): string {
   )
 }
 
-function formatChange({ op, path, to, added, removed }: Change): string {
+function formatChange({ op, path, to, added, removed, executable }: Change): string {
   if (op === 'add') return `A ${path}`
   if (op === 'delete') return `D ${path}`
-  return op === 'move' ? `R ${path} -> ${to}` : `M ${path} (+${added} -${removed})`
+  if (op === 'move' || op === 'copy') return `${op === 'move' ? 'R' : 'C'} ${path} -> ${to}`
+  const mode = executable === undefined ? '' : executable ? ', executable' : ', not executable'
+  return `M ${path} (+${added} -${removed}${mode})`
 }

@@ -1,4 +1,11 @@
-import { foldTypography, trimEndChars } from '../base/index.js'
+import {
+  foldTypography,
+  hasEscape,
+  matchShownLine,
+  restoreCharacters,
+  trimEndChars,
+  type ShownEscape,
+} from '../base/index.js'
 import { toByteText, type Lines } from './lines.js'
 import type { Hunk, HunkLine } from './types.js'
 
@@ -27,7 +34,7 @@ const passes: ((text: string) => string)[] = [(text) => text, trimEnd, trim, fol
  * result.
  */
 export function findHunkPlaces(hunk: Hunk, lines: Lines): HunkPlace[] {
-  const own = hunk.lines.map(({ kind, text }) => ({ kind, text: toByteText(text) }))
+  const own = hunk.lines.map((line) => ({ ...line, text: toByteText(line.text) }))
   if (!own.some(({ kind }) => kind !== '+')) return findInsertion(hunk, own, lines)
   const found = searchPlaces(hunk, own, lines)
   if (found.length > 0) return found
@@ -101,8 +108,32 @@ function searchPlaces(hunk: Hunk, own: HunkLine[], lines: Lines): HunkPlace[] {
     }
     const narrowed = narrowPlaces(places, hunk, lines)
     if (narrowed.length > 0) return narrowed
+    const shown =
+      pass === 1 && block.some(hasEscape) ? narrowPlaces(findShownPlaces(own, block, lines), hunk, lines) : []
+    if (shown.length > 0) return shown
   }
   return []
+}
+
+/** Finds the places of old lines in which escapes such as `\u{200f}` are characters of the file. */
+function findShownPlaces(own: HunkLine[], block: readonly string[], lines: Lines): HunkPlace[] {
+  const found: HunkPlace[] = []
+  for (const at of lines.all()) {
+    const escapes: ShownEscape[] = []
+    let end = at
+    const isEqual = block.every((text) => {
+      const matched = end < lines.length ? matchShownLine(lines.text(end), text) : undefined
+      if (matched) escapes.push(...matched)
+      end = lines.after(end)
+      return matched !== undefined
+    })
+    if (!isEqual) continue
+    const restored = own.map((line) =>
+      line.kind === '+' ? { ...line, text: restoreCharacters(line.text, escapes) } : line,
+    )
+    found.push({ at, end, pass: 1, lines: restored })
+  }
+  return found
 }
 
 function narrowPlaces(places: HunkPlace[], hunk: Hunk, lines: Lines): HunkPlace[] {

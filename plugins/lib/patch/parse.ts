@@ -21,8 +21,13 @@ function stripWrapping(text: string): string {
   }
 }
 
-// Spaces stay: in a diff a space is an empty line of context.
-const trimPatch = (text: string): string => trimEndChars(text.replace(/^\uFEFF/, '').replace(/^\s*\n/, ''), '\r\n')
+/** Removes empty lines around a patch. Spaces stay: in a diff a space is an empty line of context. */
+function trimPatch(text: string): string {
+  const whole = text.replace(/^\uFEFF/, '').replace(/^\s*\n/, '')
+  const trimmed = trimEndChars(whole, '\r\n')
+  // A carriage return of the last line may be part of its text.
+  return whole.startsWith('\r\n', trimmed.length) ? `${trimmed}\r` : trimmed
+}
 
 function unwrap(text: string): string | undefined {
   return (
@@ -75,7 +80,7 @@ class Parser {
       throw this.createError(
         "'*** Add File: path', '*** Update File: path', '*** Delete File: path' or '*** End Patch'",
       )
-    if (path.trim() === '') throw this.createError('a path')
+    if (/[\t\0]|^\s*(?:"|$)/.test(path)) throw this.createError('a path without quotes and control characters')
     this.at++
     const named = { path: path.trim(), line }
     if (word === 'Delete File') return { op: 'delete', ...named }

@@ -3,7 +3,7 @@ import { detectTextForm } from '../base/index.js'
 import { findNearMatches, createReadCall } from '../files/index.js'
 import { Lines } from './lines.js'
 import { findAnchors, findHunkPlaces, type HunkPlace } from './match.js'
-import type { Hunk } from './types.js'
+import type { Hunk, HunkLine } from './types.js'
 
 /** Changes of the hunks of one section to a file. */
 export interface PlacedHunks {
@@ -16,8 +16,9 @@ export interface PlacedHunks {
 
 /** Places all hunks in the unchanged file. Throws VT_PATCH_CONTEXT, VT_PATCH_AMBIGUOUS, VT_PATCH_OVERLAP. */
 export function placeHunks(path: string, bytes: Buffer, hunks: readonly Hunk[]): PlacedHunks {
-  // The byte order mark is not part of the first line.
-  const { bom } = detectTextForm(bytes)
+  // The byte order mark belongs to the first line only for a patch that shows it there.
+  const hasMark = hunks.some(({ lines }) => lines.some(({ text }) => text.startsWith('\uFEFF')))
+  const bom = hasMark ? 0 : detectTextForm(bytes).bom
   const lines = new Lines(bytes.subarray(bom))
   const candidates = hunks.map((hunk, index) => {
     const places = findHunkPlaces(hunk, lines)
@@ -85,19 +86,19 @@ function countWays(candidates: readonly HunkPlace[][]): number[][] {
 
 function renderHunk(placed: PlacedHunks, place: HunkPlace, hunk: Hunk, lines: Lines): void {
   let [start, at] = [place.at, place.at]
-  let by: string[] = []
+  let by: HunkLine[] = []
   let gone = 0
   const flush = (final: boolean) => {
     if (at > start || by.length > 0)
-      placed.spans.push(createSpan(lines, start, at, by, final && hunk.newline === false))
+      placed.spans.push(createSpan(lines, start, at, by, final && !endsWithLineEnd(hunk, at, lines)))
     placed.removed += gone
     placed.added += by.length
     by = []
     gone = 0
   }
-  for (const { kind, text } of place.lines) {
-    if (kind === '+') by.push(text)
-    else if (kind === '-') {
+  for (const line of place.lines) {
+    if (line.kind === '+') by.push(line)
+    else if (line.kind === '-') {
       at = lines.after(at)
       gone++
     } else {
@@ -108,19 +109,28 @@ function renderHunk(placed: PlacedHunks, place: HunkPlace, hunk: Hunk, lines: Li
   flush(true)
 }
 
+/** Returns whether a hunk that ends at `end` ends with a line end: as the patch says, or else as the file does. */
+function endsWithLineEnd({ newline }: Hunk, end: number, lines: Lines): boolean {
+  const isOpenEnd = lines.length > 0 && end === lines.length && lines.end(lines.back(end, 1)) === ''
+  return newline ?? !isOpenEnd
+}
+
 /** Returns the replacement of the lines from `start` to `end`, with the line ends around them. */
 function createSpan(
   lines: Lines,
   start: number,
   end: number,
-  by: string[],
+  by: HunkLine[],
   open: boolean,
 ): PlacedHunks['spans'][number] {
   const before = lines.back(start, 1)
   const lineEnd = lines.end(before) || lines.end(start) || lines.end(end) || lines.usualEnd
   // A last line without an end gets one first.
   const unfinished = by.length > 0 && before !== undefined && lines.end(before) === ''
-  const text = (unfinished ? lineEnd : '') + by.join(lineEnd) + (by.length > 0 && !open ? lineEnd : '')
+  const added = by.map((line) => line.text + (line.end ?? lineEnd)).join('')
+  // Without a line end, a carriage return that the patch gives is part of the last line.
+  const ended = open ? added.slice(0, by.at(-1)?.end === undefined ? -lineEnd.length : -1) : added
+  const text = (unfinished ? lineEnd : '') + ended
   return { start, end, by: Buffer.from(text, 'latin1') }
 }
 

@@ -2,6 +2,8 @@
 export interface HunkLine {
   kind: ' ' | '-' | '+'
   text: string
+  /** Line end of an added line, if the lines of the hunk have different ones. */
+  end?: string
 }
 export interface Hunk {
   /** Lines that precede the place, in this order. */
@@ -19,6 +21,7 @@ export interface Hunk {
 /** One file of a patch. Lines of the patch are 1-based. */
 export type Section =
   | { op: 'add'; path: string; lines: string[]; newline: boolean; executable: boolean; line: number }
-  | { op: 'delete'; path: string; line: number }
-  /** `executable` if the patch changes the mode. */
-  | { op: 'update'; path: string; to?: string; hunks: Hunk[]; executable?: boolean; line: number }
+  /** `hunks` if the patch has the removed lines, which must be those of the whole file. */
+  | { op: 'delete'; path: string; hunks?: Hunk[]; line: number }
+  /** `executable` if the patch changes the mode; `isCopy` if the file at `path` stays. */
+  | { op: 'update'; path: string; to?: string; isCopy?: boolean; hunks: Hunk[]; executable?: boolean; line: number }

@@ -3,7 +3,7 @@ export { drain } from './drain.js'
 export { createJsonLineReader } from './json_lines.js'
 export { listLeftProcesses, RUN_MARK } from './left_processes.js'
 export { outputPipes, PipeMaker, type OutputPipes } from './pipes.js'
-export { measureActivity, countBytesRead, canWatchUsage } from './resource_limits.js'
+export { measureActivity, measureGroupMemory, countBytesRead, canWatchUsage } from './resource_limits.js'
 export { createLineReader } from './lines.js'
 export {
   runProgram,
@@ -16,4 +16,4 @@ export {
 } from './run.js'
 export { resolveSandboxMode, toStrictSettings, isStrictRequested, type SandboxSettings } from './sandbox_settings.js'
 export { runShort } from './short_program.js'
-export { getStartedCommands } from './started_commands.js'
+export { getStartedCommands, hasRunningCommand } from './started_commands.js'

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 export interface ResourceUsage {
   /** Bytes read so far. */
@@ -40,4 +40,12 @@ function readFigure(file: string, figure: RegExp): number {
   } catch {
     return 0
   }
+}
+
+/** Returns the bytes in memory of all processes of a group, without mapped files; 0 on systems without this figure. */
+export function measureGroupMemory(leader: number): number {
+  if (!canWatchUsage) return 0
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && readFigure(`/proc/${name}/stat`, /\) \S -?\d+ (\d+)/) === leader)
+    .reduce((sum, name) => sum + readUsage(Number(name)).resident, 0)
 }

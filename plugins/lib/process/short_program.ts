@@ -1,7 +1,10 @@
 import type { Readable } from 'node:stream'
 import { problem } from '../../../core/shapes/index.js'
 import { endWithParent, createChildEnvironment } from '../../../core/system/index.js'
-import { processGroups, terminate, type ProgramEnd, type Program } from './run.js'
+import { hasSettled, processGroups, terminate, type ProgramEnd, type Program } from './run.js'
+
+/** The time for the last output of an ended program, when another process holds its pipes. */
+const LAST_OUTPUT_MS = 250
 
 export interface ShortLimits {
   signal: AbortSignal
@@ -63,9 +66,9 @@ export async function runShort(
   const timer = setTimeout(end, seconds * 1000, 'timed_out')
   processGroups.add(pid)
   endWithParent(child, 'brief')
-  const [stdout, stderr, socketOutput] = [child.stdout, child.stderr, socket && child.stdio[3]].map((stream) =>
-    collect(stream as Readable | undefined, most, () => end('stopped')),
-  )
+  const streams = [child.stdout, child.stderr, socket && child.stdio[3]] as (Readable | undefined)[]
+  const [stdout, stderr, socketOutput] = streams.map((stream) => collect(stream, most, () => end('stopped')))
+  const exited = new Promise<number | undefined>((resolve) => child.once('exit', (code) => resolve(code ?? undefined)))
   const toResult = (exit_code: number | undefined): ShortResult => ({
     exit_code,
     ...state,
@@ -84,10 +87,12 @@ export async function runShort(
 
   async function waitForEnd(): Promise<ShortResult> {
     try {
-      const { exitCode } = await child
+      const exit_code = await exited
+      if (!(await hasSettled(child, LAST_OUTPUT_MS))) for (const stream of streams) stream?.destroy()
+      await child
       await ended
       if (signal.aborted) throw problem('VT_CALL_ABORTED')
-      return toResult(exitCode)
+      return toResult(exit_code)
     } finally {
       processGroups.delete(pid)
       clearTimeout(timer)

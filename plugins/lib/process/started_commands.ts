@@ -6,8 +6,13 @@ export interface StartedCommand {
   cwd: string
   /** Identifies this start; another program under the same id has another mark. */
   mark: string
+  isRunning(): boolean
 }
 
-/** Returns the running commands by id in a session, so that a question about input can name its command. */
+/** Returns the started commands by id in a session, so that a question about input can name its command. */
 export const getStartedCommands = ({ session }: Pick<Context, 'session'>): Map<string, StartedCommand> =>
   session.state('exec/commands', () => new Map<string, StartedCommand>())
+
+/** Checks whether a command of a session runs, which may be between two calls. */
+export const hasRunningCommand = (session: Context['session']): boolean =>
+  [...getStartedCommands({ session }).values()].some((command) => command.isRunning())

@@ -71,7 +71,8 @@ export async function toFileOffset({ source }: FileText, { encoding, bom }: Text
 export const hashText = ({ whole }: FileText, index: LineIndex): string | undefined =>
   whole ? shortenHash(sha256(whole)) : index.hash
 
-const createMemorySource = (bytes: Buffer): ByteSource => ({
+/** Creates a source of bytes in memory. */
+export const createMemorySource = (bytes: Buffer): ByteSource => ({
   bytes: bytes.length,
   read: async (offset, length) => bytes.subarray(offset, offset + length),
 })

@@ -12,13 +12,14 @@ import {
   type TextForm,
 } from '../base/index.js'
 import { createListCall, createMissingPathError, type Reads } from '../files/index.js'
-import { createNextRead, createFileAnswer } from './answer.js'
+import { createNextRead, createFileAnswer, formatPosition } from './answer.js'
 import { sliceBytes } from './bytes.js'
 import { hasPdfHeader, detectImageType, readImageFacts, IMAGE_LIMITS, isImageName } from './image.js'
 import { indexLines, indexFileLines } from './lines.js'
 import { toFileOffset, hashText, readPage, openFileText } from './page.js'
 import { WHOLE_FILE, parseWantedPart, type ReadInput, type WantedPart } from './request.js'
 import { takeFirstLines } from './first_lines.js'
+import { addNotes, explainShownText } from './shown_notes.js'
 
 type Bytes = Extract<WantedPart, { by: 'bytes' }>
 type Lines = Extract<WantedPart, { by: 'lines' }>
@@ -68,16 +69,7 @@ async function readLines(
   const index = whole ? await indexLines(source, from, signal) : await indexFileLines(file.stat, source, from, signal)
   const { total } = index
   const { first, size, max } = want
-  if (first > Math.max(1, total)) {
-    const next = createNextRead(call, {
-      offset_lines: Math.max(1, total - (size ?? 400) + 1),
-      page_size_lines: size ?? 400,
-    })
-    return fail('VT_FILE_OFFSET', `Line ${first} is past the end: '${file.path}' has ${pluralize(total, 'line')}.`, {
-      details: { total_lines: total },
-      next,
-    })
-  }
+  if (first > Math.max(1, total)) return refuseOffset(call, file, want, total)
   const asked = Math.min(total, size === undefined ? total : first + size - 1)
   const page = await readPage(source, index, first, asked, max)
   const { text: content, lossy } = decodeBytes(page.bytes, 'utf-8')
@@ -100,13 +92,25 @@ async function readLines(
     bom: form.bom > 0,
   }
   const hasMore = page.cut || page.last < total
-  const answer = createFileAnswer(file, output, `lines ${first}-${page.last} of ${total}`, hasMore ? next : undefined)
+  const range = `lines ${first}-${page.last} of ${total}`
+  const answer = createFileAnswer(file, output, range, hasMore ? next : undefined)
   if (want !== WHOLE_FILE) return answer
   // Without a range the value is whole, and the text is its beginning.
   const wide = (byte: number) => form.bom + 2 * page.bytes.toString('utf8', 0, byte).length
   const shown = takeFirstLines(page.bytes, (byte) => (form.encoding === 'utf-8' ? text.from + byte : wide(byte)))
+  if (shown.text === content) return answer
   const more = `[lines 1-${shown.lines} of ${total}; next offset_lines=${shown.lines + 1}]`
-  return { ...answer, text: shown.text + (shown.lines < page.last ? more : answer.text!.slice(content.length)) }
+  const tail = shown.lines < page.last ? more : formatPosition(range, hasMore ? next : undefined)
+  return { ...answer, text: addNotes(shown.text, [explainShownText(shown.text, file.stat.bytes), tail]) }
+}
+
+/** Refuses to read past the end, with the last page as the next call. */
+function refuseOffset(call: Call<ReadInput>, { path }: Handle, { first, size = 400 }: Lines, total: number): Result {
+  const next = createNextRead(call, { offset_lines: Math.max(1, total - size + 1), page_size_lines: size })
+  return fail('VT_FILE_OFFSET', `Line ${first} is past the end: '${path}' has ${pluralize(total, 'line')}.`, {
+    details: { total_lines: total },
+    next,
+  })
 }
 
 /** Returns the range that continues a read after its last line. */

@@ -24,7 +24,7 @@ export type WantedPart =
 const MAX_READ_BYTES = 1024 * 1024
 
 /** Parses the requested part. Throws VT_INPUT_CONFLICT for line and byte fields together, VT_INPUT_INVALID. */
-export function parseWantedPart({ input }: Call<ReadInput>): WantedPart {
+export function parseWantedPart({ input }: Pick<Call<ReadInput>, 'input'>): WantedPart {
   const { max_bytes: max = MAX_READ_BYTES, offset_bytes: offset = 0, page_size_bytes: bytes = 8192 } = input
   const isGiven = (name: keyof ReadInput): boolean => input[name] !== undefined
   const line = ['offset_lines', 'page_size_lines', 'end_line'].find((name) => isGiven(name as keyof ReadInput))

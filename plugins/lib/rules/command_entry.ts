@@ -1,5 +1,5 @@
 import { problem, type Settings } from '../../../core/shapes/index.js'
-import { baseName, type Argv, type Word } from '../shell/index.js'
+import { baseName, listSubcommandReadings, type Argv, type Word } from '../shell/index.js'
 import type { CommandPattern } from './command_pattern.js'
 
 /** One entry of `policy.commands`: a program with the shape of the argv that is meant. */
@@ -15,8 +15,11 @@ export function compileCommandEntry(entry: CommandEntry): CommandPattern {
     })
   }
   return {
-    matches: ([program, ...words]) =>
-      program?.kind === 'static' && baseName(program.text) === entry.program && canConcern(words, entry),
+    matches: (argv) => {
+      if (argv[0]?.kind !== 'static' || baseName(argv[0].text) !== entry.program) return false
+      const readings = listSubcommandReadings(argv)
+      return (readings.length > 0 ? readings : [argv]).some((one) => canConcern(argv, one, entry))
+    },
     covers: ([program, ...words]) =>
       program?.kind === 'static' && program.text === entry.program && isCoveredEntry(words, entry),
     findFiles: (argv) =>
@@ -24,9 +27,13 @@ export function compileCommandEntry(entry: CommandEntry): CommandPattern {
   }
 }
 
-/** For ask and deny: a word that only the run decides may be a match. */
-function canConcern(words: Argv, entry: CommandEntry): boolean {
-  const { flags, positional } = splitWords(words, entry)
+/**
+ * For ask and deny: a word that only the run decides may be a match. `reading` is the command without options before
+ * its subcommand, which still count as flags.
+ */
+function canConcern([, ...words]: Argv, [, ...reading]: Argv, entry: CommandEntry): boolean {
+  const { flags } = splitWords(words, entry)
+  const { positional } = splitWords(reading, entry)
   const dynamic = words.some(({ kind }) => kind !== 'static')
   const [sub] = positional
   if (entry.subcommands && sub && sub.kind === 'static' && !entry.subcommands.includes(sub.text)) return false

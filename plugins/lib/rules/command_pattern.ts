@@ -1,5 +1,5 @@
 import { isPartialMatch, matchSequence, compileWildcard } from '../../../core/text/index.js'
-import { baseName, type Argv, type Word } from '../shell/index.js'
+import { baseName, listSubcommandReadings, type Argv, type Word } from '../shell/index.js'
 
 /**
  * Pattern for the words of a command. `*` at the end (or `:*`) matches any further words, `*` between words any
@@ -7,8 +7,8 @@ import { baseName, type Argv, type Word } from '../shell/index.js'
  */
 export interface CommandPattern {
   /**
-   * For deny and ask: compares the base name of the program. After the first word that is not static, anything may
-   * follow.
+   * For deny and ask: compares the base name of the program, and the words also without the options before a
+   * subcommand. After the first word that is not static, anything may follow.
    */
   matches(argv: Argv): boolean
   /** For allow: every word is static and the program is given by its bare name. */
@@ -29,18 +29,19 @@ export function compileCommandPattern(spec: string): CommandPattern {
       (element) => element === '*',
       (element, item) => element !== '*' && element(item),
     )
+  const concerns = (argv: Argv): boolean => {
+    const known = argv.findIndex(({ kind }) => kind !== 'static')
+    const texts = (known < 0 ? argv : argv.slice(0, known)).map(normalizeWord)
+    if (known < 0) return matches(elements, texts)
+    return isPartialMatch(
+      elements,
+      texts,
+      (element) => element === '*',
+      (element, text) => element !== '*' && element(text),
+    )
+  }
   return {
-    matches: (argv) => {
-      const known = argv.findIndex(({ kind }) => kind !== 'static')
-      const texts = (known < 0 ? argv : argv.slice(0, known)).map(normalizeWord)
-      if (known < 0) return matches(elements, texts)
-      return isPartialMatch(
-        elements,
-        texts,
-        (element) => element === '*',
-        (element, text) => element !== '*' && element(text),
-      )
-    },
+    matches: (argv) => concerns(argv) || listSubcommandReadings(argv).some(concerns),
     covers: (argv) =>
       argv.every(({ kind }) => kind === 'static') &&
       matches(

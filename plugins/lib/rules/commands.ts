@@ -1,12 +1,12 @@
 import { findProgram, listSearchFolders } from '../../../core/system/index.js'
 import { toText, truncateLine } from '../../../core/text/index.js'
 import { isHarmlessSetting } from '../git/index.js'
-import { findTargets, isOpenTarget, type Argv, type ParsedCommand } from '../shell/index.js'
+import type { Argv, ParsedCommand } from '../shell/index.js'
 import type { CallFacts } from './facts.js'
-import { isFolderChange, findWorkingFolders, readCdTarget } from './folders.js'
-import { readGitOptions, isGit, readGitOperands, isGitInspection, findUserDiffProgram, canShowContents } from './git.js'
-import { isWordInside, canLeaveByLink, listWordNames, resolveWord, type WorkingFolder } from './word_paths.js'
-import { findReadOnlyFiles, canShowFiles } from './read_only.js'
+import { findProtectedFolder, listReadFiles } from './file_rules.js'
+import { listWorkingFolders } from './folders.js'
+import { readGitOptions, isGit, isGitInspection, findUserDiffProgram, canShowContents } from './git.js'
+import { isWordInside, canLeaveByLink, resolveWord, type WorkingFolder } from './word_paths.js'
 import { findConfiguredPrograms, READ_HOOKS } from './repository.js'
 import type { Rule, RuleSet } from './rule.js'
 import { findWrites, type Writes } from './find_writes.js'
@@ -21,102 +21,14 @@ export interface Judgement {
 
 const HARMLESS_VARIABLES = /^(LC_\w+|LANG|TZ|NO_COLOR|CI)$/
 
-/**
- * Returns the first rule that matches a part of the command lines: a program, a redirection, a file that a reading
- * program names.
- */
-export async function findCommandRule(facts: CallFacts, rules: readonly Rule[]): Promise<Rule | undefined> {
-  for (const line of facts.lines()) {
-    const places = [toWorkingFolder(facts), ...(await listWorkingFolders(line, facts))]
-    const programs = line.commands
-    const hit =
-      rules.find(
-        (rule) => rule.command && rule.applies(facts) && programs.some((argv) => rule.command!.matches(argv)),
-      ) ??
-      findFileRule(
-        rules,
-        'write',
-        [...line.writes, ...programs.flatMap(findTargets)].map(({ text }) => text),
-        places,
-      ) ??
-      findFileRule(
-        rules,
-        'read',
-        [...line.inputs.map(({ text }) => text), ...line.commands.flatMap((argv) => listReadFiles(argv) ?? [])],
-        places,
-      ) ??
-      findFileRule(
-        rules.filter(({ anyWord }) => anyWord),
-        'read',
-        programs.flatMap((argv) => argv.map(({ text }) => text.replace(/^-[^=]*=|^@/, ''))),
-        places,
-      )
-    if (hit) return hit
-  }
-  return undefined
-}
-
-function findFileRule(
-  rules: readonly Rule[],
-  effect: 'read' | 'write',
-  files: string[],
-  places: WorkingFolder[],
-): Rule | undefined {
-  const those = rules.filter(({ coveredEffect, path }) => coveredEffect === effect && path)
-  const names = [
-    ...new Set(
-      those.length > 0
-        ? [...new Set(files)].flatMap((file) => places.flatMap((place) => listWordNames(file, place)))
-        : [],
-    ),
-  ]
-  return those.find((rule) => names.some((name) => rule.path!(name)))
-}
-
 /** Returns the files that the command lines of a call write: by a redirection, or as words of a program. */
 export async function findCommandWrites(facts: CallFacts): Promise<Writes> {
   const lines = await Promise.all(
-    facts.lines().map(async (line) => findWrites(line, toWorkingFolder(facts), await listWorkingFolders(line, facts))),
+    facts.lines().map(async (line) => findWrites(line, facts, await listWorkingFolders(line, facts))),
   )
   const unclear = lines.find((line) => line.unclear !== undefined)?.unclear
-  return { names: [...new Set(lines.flatMap(({ names }) => names))], ...(unclear !== undefined && { unclear }) }
-}
-
-/**
- * Returns a clause if no rule on a slot may allow the call, because its text may hide a match of another rule.
- * `inSandbox`: files that a rule denies to read are absent in the sandbox.
- */
-export function findHiddenReason(
-  facts: CallFacts,
-  { deny, ask }: RuleSet,
-  { inSandbox = false } = {},
-): string | undefined {
-  const rules = [...deny, ...ask]
-  const isRuled = rules.some((rule) => rule.command && rule.applies(facts))
-  const isFullAuto = facts.call.mode === 'full-auto'
-  // The rule about the home of this program is no reason: every call has that rule.
-  const effects = rules.flatMap(({ path, anyWord, coveredEffect }) =>
-    path && !anyWord && coveredEffect ? coveredEffect : [],
-  )
-  const reasons = facts.lines().flatMap((line) => [
-    isRuled || isFullAuto ? line.hidden : undefined,
-    // A user who allows a shell in a terminal allows input to it, unless a rule is about commands.
-    isRuled ? line.typed : undefined,
-    effects.includes('write') ? findOpenTarget(line) : undefined,
-    effects.includes('read') && !inSandbox ? findOpenSource(line) : undefined,
-  ])
-  return reasons.find((reason) => reason !== undefined)
-}
-
-function findOpenTarget(line: ParsedCommand): string | undefined {
-  const word = [...line.writes, ...line.commands.flatMap(findTargets)].find((target) => isOpenTarget(target, line))
-  return word && `the target of a write is '${word.text.slice(0, 80)}'`
-}
-
-function findOpenSource(line: ParsedCommand): string | undefined {
-  const words = [...line.inputs, ...line.commands.filter(canShowFiles).flat()]
-  const word = words.find(({ kind }) => kind === 'dynamic')
-  return word && `a file that it reads is '${word.text.slice(0, 80)}'`
+  const join = (key: 'names' | 'operands'): string[] => [...new Set(lines.flatMap((line) => line[key]))]
+  return { names: join('names'), operands: join('operands'), ...(unclear !== undefined && { unclear }) }
 }
 
 /** Judges whether the command lines of a call may run without approval. */
@@ -140,6 +52,8 @@ export async function judgeCommands(facts: CallFacts, rules: RuleSet): Promise<J
       if (loud) return { free: undefined, reason: loud }
       if (!reads) free = 'allowed'
     }
+    const around = findProtectedFolder(line, [...rules.deny, ...rules.ask], facts)
+    if (around) return { free: undefined, reason: around }
     for (const { text } of line.inputs)
       if (!(await isInsideAll(text, places))) return { free: undefined, reason: `it reads '${text}'` }
   }
@@ -216,11 +130,6 @@ async function findGitObjection(
   return undefined
 }
 
-function listReadFiles(argv: Argv): string[] | undefined {
-  if (isFolderChange(argv)) return [readCdTarget(argv) ?? []].flat()
-  return isGit(argv) ? readGitOperands(argv) : findReadOnlyFiles(argv)
-}
-
 export async function isReadOnly(
   argv: Argv,
   places: WorkingFolder[],
@@ -241,16 +150,15 @@ export async function isReadOnly(
 }
 
 /**
- * Plan mode allows only programs that always read. Other modes allow git commands that read, because they run with
- * `gitAlone`. A rule that denies or asks before reading files excludes commands that print contents, because git has
- * several names for one file.
+ * Checks whether git only reads, for the slot that runs it with a hardened environment. A rule that denies or asks
+ * before reading files excludes commands that print contents, because git has several names for one file.
  */
 async function canGitRead(
   argv: Argv,
   { call, workspace, commands }: CallFacts,
   { deny, ask }: RuleSet,
 ): Promise<boolean> {
-  if (call.slot !== 'unified_exec/run' || call.mode === 'plan') return false
+  if (call.slot !== 'unified_exec/run') return false
   if (canShowContents(argv) && [...deny, ...ask].some(({ coveredEffect, path }) => coveredEffect === 'read' && path))
     return false
   for (const command of commands()) if (!(await isGitInspection(command, workspace.root))) return false
@@ -276,7 +184,7 @@ export async function findCoveringRule(
 const BUILTINS = ['echo', 'printf', 'true', 'false', 'test', '[', 'pwd', 'cd']
 const installedPrograms = new Map<string, boolean>()
 /**
- * Checks that a program exists outside the workspace. A program of the workspace under that name is a different one.
+ * Checks that a program exists outside the workspace; one of that name in the workspace is another.
  */
 function isInstalled(name: string, root: string): boolean {
   if (BUILTINS.includes(name)) return true
@@ -285,14 +193,6 @@ function isInstalled(name: string, root: string): boolean {
   installedPrograms.set(key, known)
   return known
 }
-
-export const readWorkdir = ({ call: { input } }: CallFacts): string => toText(input.workdir ?? input.cwd ?? '.')
-const toWorkingFolder = (facts: CallFacts): WorkingFolder => ({
-  folder: readWorkdir(facts),
-  workspace: facts.workspace,
-})
-export const listWorkingFolders = (line: ParsedCommand, facts: CallFacts): Promise<WorkingFolder[]> =>
-  findWorkingFolders(line, toWorkingFolder(facts))
 
 async function isInsideAll(word: string, places: WorkingFolder[]): Promise<boolean> {
   for (const place of places) if (!(await isWordInside(word, place))) return false

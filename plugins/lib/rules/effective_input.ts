@@ -14,9 +14,7 @@ const PRESENTATION_PROPERTIES = [
   'response_format',
 ]
 
-/**
- * Returns every property that affects what a call does, in one order. Approvals and refused calls are compared by it.
- */
+/** Returns all properties that affect what a call does, in one order, to compare approvals and refused calls. */
 export function listEffectiveInput({ input }: Call, slot: SlotInfo): [name: string, value: unknown][] {
   const properties = (slot.input.properties ?? {}) as Record<string, JsonObject>
   const left = listPropertiesWithFormat(slot, 'command').length > 0 ? PRESENTATION_PROPERTIES : []

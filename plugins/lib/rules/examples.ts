@@ -1,7 +1,6 @@
 import { problem, type Call } from '../../../core/shapes/index.js'
-import { readCommand } from '../shell/index.js'
+import { findReadOnlyFiles, readCommand } from '../shell/index.js'
 import { findObjection } from './commands.js'
-import { findReadOnlyFiles } from './read_only.js'
 import type { Rule } from './rule.js'
 
 /** Examples that a rule must match and must not match. */

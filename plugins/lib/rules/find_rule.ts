@@ -1,5 +1,5 @@
 import type { Call } from '../../../core/shapes/index.js'
-import { findCommandRule } from './commands.js'
+import { findCommandRule } from './file_rules.js'
 import type { CallFacts } from './facts.js'
 import type { Rule } from './rule.js'
 

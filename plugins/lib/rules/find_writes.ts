@@ -1,9 +1,11 @@
 import { isHarmlessSetting } from '../git/index.js'
 import {
-  findFolders,
+  canGitWriteNames,
+  findReadOnlyFiles,
   findTargets,
+  findTrees,
   hasTargets,
-  isOpenTarget,
+  isElsewhere,
   programName,
   readGitConfig,
   withText,
@@ -11,41 +13,77 @@ import {
   type ParsedCommand,
   type Word,
 } from '../shell/index.js'
-import { isFolderChange, readCdTarget } from './folders.js'
+import { canNameEntry, judgeName } from '../steering/index.js'
+import { expandLine, listLineFolders, type LineFolders } from './expand_words.js'
+import type { CallFacts } from './facts.js'
+import { isFolderChange, listEnteredFolders, readCdTarget, toWorkingFolder } from './folders.js'
+import { isGit } from './git.js'
+import { readOpenWord } from './open_words.js'
 import { listWordNames, resolveWord, type WorkingFolder } from './word_paths.js'
-import { findReadOnlyFiles } from './read_only.js'
 
 /** Files that command lines write, as far as their text shows. */
 export interface Writes {
   /** Names of files that the lines write, or that an unknown program names in a folder of git or of this program. */
   names: string[]
+  /**
+   * Names that may be changed too: folders that a program handles with their content, and auto-executed config among
+   * the words of an unknown program.
+   */
+  operands: string[]
   /** Clause that says which target only the run decides. */
   unclear?: string
 }
 
-const MAX_NAMES = 256
+const MAX_NAMES = 1024
 
-export function findWrites(line: ParsedCommand, start: WorkingFolder, places: readonly WorkingFolder[]): Writes {
-  const { commands } = line
-  const targets = [...line.writes, ...commands.flatMap(findTargets)]
-  const folders = targets.length > 0 ? [start, ...places, ...findEnteredFolders(commands, start)] : [start, ...places]
-  const names = new Set<string>()
-  for (const { text } of [...targets, ...commands.flatMap(findMentions)]) {
-    for (const place of folders)
-      for (const name of listWordNames(text, place)) if (names.size < MAX_NAMES) names.add(name)
+export function findWrites(line: ParsedCommand, facts: CallFacts, places: readonly WorkingFolder[]): Writes {
+  const start = toWorkingFolder(facts)
+  const known = listLineFolders(line, facts)
+  const commands = expandLine(line, known)
+  const targets = commands.flatMap(findTargets)
+  const written = known.paths.flatMap((folder) =>
+    line.writes.flatMap((word) => (known.expand(word, folder) ?? [word.text]).map((text) => withText(word, text))),
+  )
+  const folders =
+    targets.length + written.length > 0
+      ? [start, ...places, ...findEnteredFolders(line, start, known)]
+      : [start, ...places]
+  const listNames = (words: readonly Word[]): string[] => [
+    ...new Set(words.flatMap(({ text }) => folders.flatMap((place) => listWordNames(text, place)))),
+  ]
+  const mentions = commands.flatMap(findMentions)
+  const names = listNames([...written, ...targets, ...mentions.filter(({ text }) => IN_PROTECTED_FOLDER.test(text))])
+  const operands = listNames([...commands.flatMap(findTrees), ...mentions])
+  const unclear =
+    findUnclear(line, known, facts) ??
+    (names.length > MAX_NAMES || operands.length > MAX_NAMES ? 'it names too many files' : undefined)
+  return {
+    names: names.slice(0, MAX_NAMES),
+    operands: operands.slice(0, MAX_NAMES),
+    ...(unclear !== undefined && { unclear }),
   }
-  const unclear = findUnclear(targets, line)
-  return { names: [...names], ...(unclear !== undefined && { unclear }) }
 }
 
-function findUnclear(targets: readonly Word[], line: ParsedCommand): string | undefined {
+function findUnclear(line: ParsedCommand, folders: LineFolders, facts: CallFacts): string | undefined {
   const { commands } = line
-  const open = targets.find((word) => isOpenTarget(word, line))
+  const targets = [...line.writes, ...commands.flatMap(findTargets)]
+  const open = targets.find((word) => isOpenTarget(word, line, folders, facts))
   if (open) return `the target of a write is '${open.text.slice(0, 80)}'`
   const isLost = commands.some((argv) => isFolderChange(argv) && readCdTarget(argv) === undefined)
   if (isLost && targets.some(({ text }) => INSIDE_GIT.test(text))) return 'the folder of a write is unknown'
   const isFed = commands.some((argv) => programName(argv[0]) === 'xargs' && argv.some(({ text }) => hasTargets(text)))
   return isFed ? 'the input of xargs names the files' : findSetting(commands)
+}
+
+/** Checks whether a target may be auto-executed config, because only the run decides what it names. */
+function isOpenTarget(word: Word, line: ParsedCommand, folders: LineFolders, facts: CallFacts): boolean {
+  if (word.kind === 'static' || isElsewhere(word, line)) return false
+  // Another command of the line may make the file that a pattern matches.
+  if (word.kind === 'glob' && /(^|\/)\.[^/]*[*?[]/.test(word.text)) return true
+  const open = readOpenWord(word, folders, facts, line.writes.includes(word))
+  if (open === undefined || (word.kind === 'glob' && folders.hasUnknown && !open.patterns.some(canNameEntry)))
+    return false
+  return open.isAnywhere || open.patterns.some(canNameEntry)
 }
 
 /** Names with a meaning in a folder of git or of this program. */
@@ -57,14 +95,17 @@ const INSIDE_GIT = new RegExp(
 )
 
 /** Returns the folders that a `cd` or an option names, even where it is not certain that the line gets there. */
-function findEnteredFolders(commands: readonly Argv[], place: WorkingFolder): WorkingFolder[] {
-  const words = commands.flatMap((argv) =>
-    isFolderChange(argv) ? argv.slice(1).filter(({ text }) => !text.startsWith('-')) : findFolders(argv),
+function findEnteredFolders(
+  line: ParsedCommand,
+  place: WorkingFolder,
+  { paths, expand }: LineFolders,
+): WorkingFolder[] {
+  return line.commands.flatMap(listEnteredFolders).flatMap((word) =>
+    (expand(word, paths[0]!) ?? []).flatMap((text) => {
+      const folder = resolveWord(text, place)
+      return folder === undefined ? [] : { ...place, folder }
+    }),
   )
-  return words.flatMap(({ text }) => {
-    const folder = resolveWord(text, place)
-    return folder === undefined ? [] : { ...place, folder }
-  })
 }
 
 /** Programs whose script may write files by name. */
@@ -74,7 +115,7 @@ const READERS = new RegExp(
   `^(${[
     'e?grep|fgrep|rg|ag|fd|less|more|diff|sort|uniq|cut|tr|jq|strings|hexdump|xxd|od|nl|tac|column',
     'md5sum|sha\\w+sum|gzip|zcat',
-    'tree|bat|test|\\[|export|declare|wc|find|env|xargs|sh|bash|sudo|eval|nohup|nice|timeout|time',
+    'tree|bat|test|\\[|export|declare|wc|find|env|xargs|sh|bash|source|\\.|sudo|eval|nohup|nice|timeout|time',
   ].join('|')})$`,
 )
 /** A path in a folder of git or of this program, or the folder itself. */
@@ -83,7 +124,10 @@ const IN_PROTECTED_FOLDER = /(^|\/)\.(git|vtcode)(\/|$)/i
 const READS_FOLDER = /^(git|tar)$/
 const FOLDER = /^(\.\/)?\.(git|vtcode)\/?$/i
 
-/** Returns words by which an unknown program names a protected file. */
+const isMention = (text: string, argv: Argv): boolean =>
+  IN_PROTECTED_FOLDER.test(text) || (judgeName(text) !== undefined && (!isGit(argv) || canGitWriteNames(argv.slice(1))))
+
+/** Returns words by which an unknown program names auto-executed config. */
 function findMentions(argv: Argv): Word[] {
   const name = programName(argv[0])
   if (name === undefined || READERS.test(name) || findReadOnlyFiles(argv) !== undefined || isFolderChange(argv))
@@ -93,7 +137,7 @@ function findMentions(argv: Argv): Word[] {
   return words.flatMap((word) =>
     word.text
       .split(/[\s"'`()<>,;:|&=]+/)
-      .filter((text) => IN_PROTECTED_FOLDER.test(text) && !(READS_FOLDER.test(name) && FOLDER.test(text)))
+      .filter((text) => isMention(text, argv) && !(READS_FOLDER.test(name) && FOLDER.test(text)))
       .map((text) => withText(word, text)),
   )
 }

@@ -1,8 +1,7 @@
 import { statSync } from 'node:fs'
 import { readSettings } from '../git/index.js'
-import { readCommand, type Argv } from '../shell/index.js'
+import { findReadOnlyFiles, listOperands, readCommand, type Argv, type ReadOnlyUse } from '../shell/index.js'
 import { isFolderChange, readCdTarget } from './folders.js'
-import { listOperands, findReadOnlyFiles, type ReadOnlyUse } from './read_only.js'
 
 const FORMAT_OPTIONS = [
   'format',
@@ -200,7 +199,7 @@ export function readGitOperands(argv: Argv): string[] | undefined {
   const [subcommand, ...words] = skipGlobalOptions(argv)
   if (subcommand?.kind !== 'static' || !Object.hasOwn(READ_ONLY_SUBCOMMANDS, subcommand.text)) return undefined
   // `%G?` in a format starts a program that checks signatures.
-  return words.some(({ text }) => text.includes('%G'))
+  return words.some(({ text }) => /%[-+ ]?G/.test(text))
     ? undefined
     : listOperands(words, READ_ONLY_SUBCOMMANDS[subcommand.text]!)
 }

@@ -1,12 +1,6 @@
-export {
-  findCoveringRule,
-  readWorkdir,
-  findCommandWrites,
-  findHiddenReason,
-  judgeCommands,
-  listWorkingFolders,
-  isReadOnly,
-} from './commands.js'
+export { findCoveringRule, findCommandWrites, judgeCommands, isReadOnly } from './commands.js'
+export { findHiddenReason } from './file_rules.js'
+export { listWorkingFolders, readWorkdir } from './folders.js'
 export { collectFacts, type CallFacts } from './facts.js'
 export { isGitInspection } from './git.js'
 export { findRule, listPlaceNames } from './find_rule.js'

@@ -21,10 +21,7 @@ import {
 export const READ_HOOKS = ['post-index-change']
 
 const MAX_NESTING = 4
-/**
- * Number of inner repositories that are inspected in parallel, and the time limit for all; a policy that takes longer
- * denies.
- */
+/** Number of inner repositories that are inspected in parallel, and the time limit for all. */
 const [PARALLEL, TIMEOUT_MS] = [8, 1500]
 
 /** Settings of an inspection of a repository and those inside it. */

@@ -11,6 +11,13 @@ export interface Rule {
   /** Checks whether the rule is about this slot. */
   applies(facts: CallFacts): boolean
   readonly path?: (path: string) => boolean
+  /** The pattern of `path` as text, absolute for paths of the machine. */
+  readonly pattern?: string
+  /**
+   * For a pattern on paths of the machine, such as `~/keys/**`: the path above all its matches. `path` then accepts
+   * absolute paths too.
+   */
+  readonly base?: string
   /** Any word of a command may be such a path, for any program. */
   readonly anyWord?: true
   readonly command?: CommandPattern

@@ -71,7 +71,14 @@ export function parseRule(
   const applies = family?.applies ?? createNameMatcher(name, verdict === 'allow')
   if (isEffect(name)) return { ...rule, coveredEffect: name, applies }
   if (spec === undefined || spec === '*') return { ...rule, applies }
-  if (family?.spec === 'path') return { ...rule, applies, path: compilePathPattern(spec, { root, home }) }
+  if (family?.spec === 'path')
+    return {
+      ...rule,
+      applies,
+      path: compilePathPattern(spec, { root, home }),
+      pattern: spec.replace(/^~(?=\/)/, home).replace(/^\/\//, '/'),
+      ...findBase(spec, home),
+    }
   if (family?.spec === 'command') return { ...rule, applies, command: compileCommandPattern(spec) }
   if (family?.spec === 'host')
     return spec.startsWith('domain:') ? { ...rule, applies, host: compileHostPattern(spec.slice(7)) } : undefined
@@ -80,6 +87,14 @@ export function parseRule(
   return value === undefined || verdict === 'allow'
     ? undefined
     : { ...rule, applies, input: createPropertyMatcher(parameter, value) }
+}
+
+/** Returns the path above all matches of a pattern on paths of the machine. */
+function findBase(spec: string, home: string): Pick<Rule, 'base'> {
+  if (!/^(~\/|\/\/)/.test(spec)) return {}
+  const names = (spec.startsWith('~') ? home + spec.slice(1) : spec.slice(1)).split('/')
+  const open = names.findIndex((name) => /[*?[\\]/.test(name))
+  return { base: names.slice(0, open < 0 ? names.length : open).join('/') || '/' }
 }
 
 /** Parses `Except(a, b)`: every tool that none of the names covers. Two such rules together leave what both leave. */

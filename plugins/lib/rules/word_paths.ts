@@ -1,5 +1,8 @@
+import { dirname, join } from 'node:path'
+import { toRealPath } from '../../../core/system/index.js'
 import { compileWildcard } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
+import type { ParsedCommand, Word } from '../shell/index.js'
 
 /** Folder in which a word is resolved, relative to the workspace. */
 export interface WorkingFolder {
@@ -64,6 +67,30 @@ export function listWordNames(word: string, place: WorkingFolder): string[] {
   const names = [word.replace(/^\.\//, '')]
   const path = resolveWord(word, place)
   return path === undefined ? names : [...names, path, place.workspace.resolve(path)]
+}
+
+const HOME = /^(~|\$HOME|\$\{HOME\})(?=\/|$)/
+/** Checks whether a word is a plain path in the home of the user. */
+export const isKnownHome = ({ text }: Word, { changesFolders }: ParsedCommand): boolean =>
+  !changesFolders && HOME.test(text) && !/[*?[{}$`()~]/.test(text.replace(HOME, ''))
+/** Returns the part of a word before the first name that only the run decides. */
+export const toKnownFolder = (word: string): string => {
+  const [home = ''] = HOME.exec(word) ?? []
+  return home + word.slice(home.length).replace(/[^/]*[*?[{$`].*$/s, '') || '.'
+}
+
+/** Returns the absolute path that a word names in a folder, with links resolved where `..` follows them. */
+export function resolveOnMachine(word: string, folder: string, home: string): string {
+  const path = word.replace(HOME, () => home)
+  let at = path.startsWith('/') ? '/' : folder
+  for (const name of path.split('/')) at = name === '..' ? dirname(toRealPath(at)) : join(at, name)
+  return at
+}
+
+/** Returns the absolute paths that a word names in a folder: as written, and with links resolved. */
+export function listMachinePaths(word: string, folder: string, home: string): string[] {
+  const path = resolveOnMachine(word, folder, home)
+  return [path, toRealPath(path)]
 }
 
 /** Resolves a word to a path of the workspace without following its last part; `undefined` if it leads out. */

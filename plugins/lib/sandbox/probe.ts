@@ -2,14 +2,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import {
-  findProgram,
-  isInside,
-  isProgram,
-  makeFolder,
-  toRealPath,
-  listSearchFolders,
-} from '../../../core/system/index.js'
+import { findProgram, isForeign, isProgram, makeFolder, listSearchFolders } from '../../../core/system/index.js'
 import type { Kernel } from '../../../core/contract/index.js'
 import { readSystemFile, createTempFolder } from '../base/index.js'
 import { runProgram, createTail, type SandboxSettings } from '../process/index.js'
@@ -46,14 +39,13 @@ export async function findSandbox(workspace: string): Promise<Sandbox> {
   if (
     probeResult &&
     foundTools?.path === process.env.PATH &&
-    Object.values(foundTools!.tools).every((tool) => isProgram(tool) && !isInside(workspace, toRealPath(tool)))
+    Object.values(foundTools!.tools).every((tool) => isProgram(tool) && !isForeign(tool))
   )
     return probeResult
   const found = findTools(workspace)
   if ('missing' in found) return found
   // The probed programs may belong to this workspace, if another kernel of this process probed them.
-  if (probedTools && Object.values(probedTools).some((tool) => isInside(workspace, toRealPath(tool))))
-    probeResult = undefined
+  if (probedTools && Object.values(probedTools).some((tool) => isForeign(tool))) probeResult = undefined
   if (!probeResult) probedTools = found.tools
   foundTools = { path: process.env.PATH, tools: found.tools }
   return (probeResult ??= probe(found.tools))

@@ -1,8 +1,9 @@
-import { existsSync, lstatSync, readdirSync, readlinkSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, statSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { isAbsolute, join, resolve } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { isInside, makeFolder } from '../../../core/system/index.js'
 import { OWN_FOLDERS } from '../../../core/workspace/index.js'
+import { createTempFolder } from '../base/index.js'
 import type { SandboxSettings } from '../process/index.js'
 import { findInnerHome, isInsideAny, findSteeringPaths, type SteeringPaths } from '../steering/index.js'
 import { readUserGitConfig } from './git_config.js'
@@ -56,15 +57,14 @@ export const GIT_CONFIG_DESCRIPTOR = 6
 const MAX_BYTES = { temp: 268_435_456, memory: 67_108_864, home: 67_108_864, hidden: 65_536 }
 
 /**
- * Adds the steering files of the workspace. Creates our own folders first: a command could create a missing one, or
- * see it later.
+ * Adds the steering files of the workspace. Creates our own folders first, through no link: a command could create
+ * one, or see it later.
  */
 export async function prepareConfinement(where: Confinement): Promise<Confinement> {
   if (!where.writable) return where
-  for (const name of ['', 'sessions', 'spool']) {
-    const own = join(where.workspace, '.vtcode', name)
+  const folder = join(where.workspace, '.vtcode')
+  for (const own of isLink(folder) ? [] : ['', 'sessions', 'spool'].map((name) => join(folder, name)))
     if (!lstatSync(own, { throwIfNoEntry: false })) makeFolder(own, 0o700)
-  }
   const place = { root: where.workspace, home: where.own }
   for (const home of findInnerHome(place)) makeFolder(home, 0o700)
   const [steering, gitConfig] = await Promise.all([
@@ -124,17 +124,29 @@ function listMounts(where: Confinement, files: readonly string[]): Mount[] {
   const sockets = listSockets().filter(
     (path) => inSight(path) && (where.strict || !among(readable)(path)) && isReachable(path),
   )
-  const hidden = [
-    ...listDeniedPaths(where, home).filter(inSight),
-    ...listStateFolders(workspace).filter(isFolder),
-    ...sockets,
-  ]
+  const states = listStateFolders(workspace).filter(isFolder)
+  const hidden = [...listDeniedPaths(where, home).filter(inSight), ...states, ...sockets]
   const all = [
     ...open,
     ...(writable ? createGuardMounts(where, home, hidden) : []),
     ...secret.filter((path) => ![...readable, ...opened].includes(path)).map(createHidingMount),
   ]
-  return [...all.sort((a, b) => depth(a) - depth(b)), ...hidden.map(createHidingMount)]
+  return [
+    ...all.sort((a, b) => depth(a) - depth(b)),
+    ...hidden.map(createHidingMount),
+    ...states.map((path) => createIgnoringMount(path)),
+  ]
+}
+
+let ignoreFile: string | undefined
+/** Hides a folder of records from git: the empty folder in its place has no `.gitignore`, but may show a record. */
+function createIgnoringMount(folder: string): Mount {
+  if (ignoreFile === undefined || !existsSync(ignoreFile)) {
+    ignoreFile = join(createTempFolder('ignored'), 'gitignore')
+    writeFileSync(ignoreFile, '*\n', { mode: 0o400 })
+  }
+  const path = join(folder, '.gitignore')
+  return { path, args: ['--ro-bind', ignoreFile, path] }
 }
 
 const depth = ({ path }: Mount): number => (path === '/' ? 1 : path.split('/').length)
@@ -194,7 +206,7 @@ function createGuardMounts(
 }
 
 /** Returns the folders below `root` that contain these paths, outer ones first. */
-function listParentFolders(paths: string[], root: string): string[] {
+export function listParentFolders(paths: string[], root: string): string[] {
   const folders = new Set<string>()
   for (const path of paths) {
     for (
@@ -209,7 +221,7 @@ function listParentFolders(paths: string[], root: string): string[] {
 
 /** Returns the folders with records of all sessions; a command sees only the paths in `shown`. */
 const listStateFolders = (workspace: string): string[] => OWN_FOLDERS.map((name) => join(workspace, '.vtcode', name))
-const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+export const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 
 /** Returns the real paths of `sandbox.deny_read`. A relative path counts in the workspace and in the home. */
 function listDeniedPaths({ workspace, settings }: Confinement, home: string): string[] {
@@ -222,55 +234,7 @@ function listDeniedPaths({ workspace, settings }: Confinement, home: string): st
   )
 }
 
-/**
- * Returns why a sandbox cannot protect this workspace. A protected name that is a link could be replaced, although
- * its target is protected. A file with a second name could be written by that name. Checks only paths of git, of this
- * program, and those that the user names; commands may create others anyway.
- */
-export function findObstacle({
-  workspace,
-  own: home,
-  settings,
-  steering,
-}: Confinement): { path: string; why: string } | undefined {
-  if (['/usr', '/etc', '/proc', '/dev'].some((path) => isInside(workspace, path)))
-    return { path: workspace, why: 'it contains the system itself' }
-  const held = settings.deny_write.map((path) => resolveWorkspacePath(path, workspace))
-  const own = ['.git', '.vtcode'].map((name) => join(workspace, name))
-  const ofGit = (steering?.links ?? []).filter((path) => /(^|\/)\.git(\/|$)/.test(path.slice(workspace.length)))
-  const link =
-    [...own, ...ofGit, ...listParentFolders(held, workspace), ...held].find(isLink) ?? findLink(home, workspace)
-  if (link !== undefined) return { path: link, why: 'it is a symbolic link, which a command could replace' }
-  const kept = (steering?.readOnly ?? []).filter(
-    (path) => own[1] === path || steering!.gitFolders.some((folder) => isInside(folder, path)),
-  )
-  const doubled = kept.flatMap((path) => [path, ...listFiles(path)]).find(hasSecondName)
-  return doubled === undefined
-    ? undefined
-    : { path: doubled, why: 'it is a hard link, which a command could write by its other name' }
-}
-
-const listFiles = (path: string): string[] => (isFolder(path) ? readdirSync(path).map((name) => join(path, name)) : [])
-function hasSecondName(path: string): boolean {
-  const stat = lstatSync(path, { throwIfNoEntry: false })
-  return stat !== undefined && stat.isFile() && stat.nlink > 1
-}
-
-/** Returns the first link of the workspace on the way to a path. */
-function findLink(path: string, workspace: string, hops = 40): string | undefined {
-  let at = '/'
-  for (const [index, name] of path.split('/').entries()) {
-    const next = join(at, name)
-    if (isLink(next)) {
-      if (isInside(workspace, at) || hops === 0) return next
-      return findLink(join(resolve(at, readlinkSync(next)), ...path.split('/').slice(index + 1)), workspace, hops - 1)
-    }
-    at = next
-  }
-  return undefined
-}
-
-function isLink(path: string): boolean {
+export function isLink(path: string): boolean {
   try {
     return lstatSync(path).isSymbolicLink()
   } catch {
@@ -296,7 +260,7 @@ const NODE_PATHS = [
 ]
 const resolveHomePath = (path: string, home: string): string =>
   isAbsolute(path) ? path : path === '~' ? home : join(home, path.replace(/^~\//, ''))
-const resolveWorkspacePath = (path: string, workspace: string): string =>
+export const resolveWorkspacePath = (path: string, workspace: string): string =>
   isAbsolute(path) ? path : join(workspace, path)
 
 function createHidingMount(path: string): Mount {

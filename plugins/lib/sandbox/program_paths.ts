@@ -12,8 +12,8 @@ export const listProgramPaths = (): string[] => [
 ]
 
 /**
- * Returns the outermost `node_modules` around a folder, else the folder. Imports search the folders above; pnpm and
- * npm's `linked` keep each package in an inner folder and create links.
+ * Returns the outermost `node_modules` around a folder, else the folder. Imports search all parent folders. pnpm, and
+ * npm with `install-strategy=linked`, keep packages in inner folders and link to them.
  */
 export function findImportRoot(folder: string): string {
   const real = realpathSync(folder)

@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from 'node:path'
-import { isInside } from '../../../core/system/index.js'
-import { resolveGitFolder, readSettingsFile, readSmallFile } from '../git/index.js'
+import { isInside, readSmallFile } from '../../../core/system/index.js'
+import { resolveGitFolder, readSettingsFile } from '../git/index.js'
 import { findRealPath } from './mounts.js'
 
 /**

@@ -15,7 +15,7 @@ export interface SandboxTest {
 
 /**
  * Tests that run in a workspace with settings, a repository and a denied file. Shell text uses few programs, because
- * it runs before vtcode's first sandboxed command, in each run.
+ * all scripts run before the first sandboxed command of each vtcode process.
  */
 export const SANDBOX_TESTS: readonly SandboxTest[] = [
   { name: 'writing outside the workspace', script: 'touch "$OUTSIDE/written"; false', leftFile: 'written' },
@@ -139,8 +139,8 @@ export const HOME_TESTS: readonly SandboxTest[] = [
 ]
 
 /** Returns one shell text that runs all tests and prints `open <n>` for each act that was possible, then `done`. */
-export const createTestScript = (some: readonly SandboxTest[]): string =>
+export const createTestScript = (tests: readonly SandboxTest[]): string =>
   [
-    ...some.map(({ script }, index) => `(${script}) >/dev/null 2>&1 </dev/null && echo "open ${index}"`),
+    ...tests.map(({ script }, index) => `(${script}) >/dev/null 2>&1 </dev/null && echo "open ${index}"`),
     'echo done',
   ].join('\n')

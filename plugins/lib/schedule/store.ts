@@ -5,6 +5,7 @@ import { isObject } from '../../../core/shapes/index.js'
 import { errno, writeStateSync } from '../../../core/system/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { checkContract } from '../../../core/schema/index.js'
+import { redactText } from '../../../core/text/index.js'
 import { lock } from '../../../core/workspace/index.js'
 import { createScheduleError } from './errors.js'
 import { findNextRuns } from './timing.js'
@@ -82,8 +83,16 @@ export class TaskStore {
     throw createScheduleError('VT_SCHED_NOT_FOUND', `Schedule not found: '${name}'.`, 'Run `vtcode schedule list`.')
   }
 
-  /** Saves a new schedule with a new id; safe for parallel calls. Throws VT_SCHED_FULL. */
+  /** Saves a new schedule with a new id; safe for parallel calls. Throws VT_SCHED_FULL, VT_SCHED_SECRET. */
   async add(made: Omit<ScheduledTask, 'v' | 'id'>): Promise<ScheduledTask> {
+    // The texts run later as they are, so a secret cannot be replaced in them.
+    const texts = JSON.stringify([made.name, made.action])
+    if (redactText(texts) !== texts)
+      throw createScheduleError(
+        'VT_SCHED_SECRET',
+        'The schedule contains a secret, which would be stored as plain text.',
+        'Put the secret into an environment variable, and name the variable.',
+      )
     await using _ = await lock([`schedules:${this.tasks}`], this.tasks)
     const count = listNames(this.tasks).length
     if (count >= MAX_TASKS)

@@ -8,6 +8,8 @@ export interface Counts {
   searched: number
   /** Bytes read of those files. */
   bytes: number
+  /** The statistics were there. */
+  whole: boolean
 }
 
 /** Parses `name NUL count` pairs and the statistics after them, which are missing where the run was stopped. */
@@ -25,9 +27,9 @@ export function parseCounts(output: Buffer, nameOf: NameReader): Counts {
     start = end + 1
   }
   const statistics = text.slice(start)
-  const [, searched = files.length] = /^(\d+) files searched$/m.exec(statistics) ?? []
+  const [, searched] = /^(\d+) files searched$/m.exec(statistics) ?? []
   const [, bytes = 0] = /^(\d+) bytes searched$/m.exec(statistics) ?? []
-  return { files, searched: Number(searched), bytes: Number(bytes) }
+  return { files, searched: Number(searched ?? files.length), bytes: Number(bytes), whole: searched !== undefined }
 }
 
 /** Converts a name as ripgrep prints it to a workspace path. */

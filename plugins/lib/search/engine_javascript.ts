@@ -1,16 +1,18 @@
 import type { RE2JS } from 're2js'
 import type { Context } from '../../../core/contract/index.js'
 import { createSlotError } from '../base/index.js'
-import { ignoreMissing, openToSearch } from './entries.js'
-import { listFiles } from './enumerate.js'
+import { listBinaryExtensions, readExtension, separateBinaryFiles } from './binary_files.js'
+import { openIfReadable, openToSearch } from './entries.js'
+import { listFiles } from '../walk/index.js'
 import type { WantedMatches } from './match_positions.js'
 import { MAX_SEARCHED_BYTES } from './ripgrep.js'
 import type { MatchPosition } from './ripgrep_events.js'
 import type { CountedFile } from './first_matches.js'
 import { SEARCH_TIMEOUT_SECONDS, canSpanLines, type Pattern } from './pattern.js'
 import { PatternProblem } from './pattern_problem.js'
-import type { SearchCounts, SearchQuery } from './search.js'
-import { isBinaryText, openTextSource, type TextSource } from './text_source.js'
+import type { SearchQuery } from './run_query.js'
+import type { SearchCounts } from './search.js'
+import { openTextSource, type TextSource } from './text_source.js'
 
 /** Counts the matches of a query. Throws PatternProblem, VT_PATH_*, VT_SEARCH_ENGINE_MISSING. */
 export async function searchInProcess(context: Context, query: SearchQuery): Promise<SearchCounts> {
@@ -24,34 +26,41 @@ export async function searchInProcess(context: Context, query: SearchQuery): Pro
   const found: SearchCounts = {
     ...listing,
     files: [],
+    binary: [],
     total: 0,
     searched: 0,
     skipped: [],
     fallback: query.follow !== true,
   }
+  const unread: string[] = []
+  const counts: CountedFile[] = []
+  const binary = new Set(target.kind === 'file' ? [] : listBinaryExtensions(query))
   const end = Date.now() + SEARCH_TIMEOUT_SECONDS * 1000
   for (const file of listing.files) {
-    if (query.only?.(file) === false) continue
+    if (query.only?.(file) === false || binary.has(readExtension(file))) continue
     if (Date.now() > end) {
       found.incomplete = true
       break
     }
     context.signal.throwIfAborted()
     const counted = await countFile(file)
-    if (!counted) continue
-    found.files.push(counted)
-    found.total += counted.count
+    if (counted) counts.push(counted)
   }
-  return found
+  const sorted = await separateBinaryFiles(context, counts, target.kind === 'file')
+  return {
+    ...found,
+    ...sorted,
+    total: sorted.files.reduce((sum, { count }) => sum + count, 0),
+    complaints: [...found.complaints, ...unread.map((path) => `${path}: it cannot be read`)],
+  }
 
   async function countFile(file: string): Promise<CountedFile | undefined> {
-    const handle = await context.workspace.openFile(file).catch(ignoreMissing)
+    const handle = await openIfReadable(context.workspace, file, unread)
     if (!handle) return undefined
     await using held = handle
     if (handle.stat.bytes > MAX_SEARCHED_BYTES && target.kind === 'directory') return void found.skipped.push(file)
     const source = await openTextSource(held)
     found.searched++
-    if (target.kind === 'directory' && (await isBinaryText(source))) return undefined
     const text = await readText(source)
     if (query.every && !matchers.every((matcher) => takeFirst(matcher(text)) !== undefined)) return undefined
     const count = [...any(text)].length

@@ -87,12 +87,6 @@ export async function formatComplaints(context: Context, base: string, complaint
   return parsed.flatMap(({ path, text }) => (path === undefined ? [text] : found.has(path) ? [`${path}: ${text}`] : []))
 }
 
-/** Returns `undefined` for a file that is missing or hidden; throws any other error. */
-export function ignoreMissing(error: unknown): undefined {
-  if (error instanceof VtError) return undefined
-  throw error
-}
-
 function statEntry(directory: Handle, path: string): ListedEntry | undefined {
   const place = `${directory.ref}/${toBaseName(path)}`
   const stats = lstatSync(place, { throwIfNoEntry: false, bigint: true })

@@ -163,6 +163,7 @@ async function findByRipgrep(
   )
   const several = canSpanLines(pattern)
   let current: { skip: number; limit: number; places: MatchPosition[] } | undefined
+  let whole = false
   const take = createEventReader(several, {
     onFile: (name) => (current = byRef.get(name.toString())) !== undefined,
     onMatch(places) {
@@ -171,18 +172,19 @@ async function findByRipgrep(
         if (current.skip-- <= 0 && current.places.length < current.limit) current.places.push(place)
       return undefined
     },
+    onSearched: () => (whole = true),
   })
   const refs = files.map(({ handle }) => handle.ref)
   // If each match is one line, the search can stop after the last wanted one.
   const enough = several ? [] : ['--max-count', String(Math.max(...files.map(({ skip, limit }) => skip + limit)))]
   const asked = await runRipgrep(
     'named files',
-    ['--json', ...enough, ...toRipgrepFlags(pattern), '--', ...refs],
+    ['--json', '--text', ...enough, ...toRipgrepFlags(pattern), '--', ...refs],
     { signal: context.signal, seconds: TIMEOUT_SECONDS },
     take,
   )
   if (asked?.timed_out) throw tooSlow()
-  return asked && files.map(({ handle }) => byRef.get(handle.ref)!.places)
+  return asked && whole ? files.map(({ handle }) => byRef.get(handle.ref)!.places) : undefined
 }
 
 /** Finds the matches in a huge file without their lines. Returns `too many` where the engine exceeds its memory. */
@@ -212,6 +214,7 @@ async function findBareMatches(
     return places.length === most && submatches.length === MAX_SUBMATCHES ? false : undefined
   })
   const how = [
+    '--text',
     '--only-matching',
     '--line-number',
     '--column',

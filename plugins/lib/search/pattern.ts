@@ -20,6 +20,18 @@ export function toRipgrepFlags({ patterns, literal, case_sensitive }: Pattern): 
   return [...flags, ...patterns.flatMap((pattern) => ['-e', pattern])]
 }
 
-/** Returns whether a match can span lines: a pattern holds a newline or an escape of one. */
+/** Escapes of a newline, the flag with which a dot matches one, and classes of all characters. */
+const SPANNING = new RegExp(
+  [
+    String.raw`(?<!\\)(?:\\\\)*\\(?:n|[xu]\{0*[aA]\}|x0[aA]|u000[aA])`,
+    String.raw`\(\?[a-zA-Z]*s[a-zA-Z]*(?:-[a-zA-Z]+)?[:)]`,
+    String.raw`\[(?:\\s\\S|\\S\\s|\\d\\D|\\D\\d|\\w\\W|\\W\\w)`,
+  ].join('|'),
+)
+
+/**
+ * Returns whether a match can span lines: a pattern holds a newline, an escape of one, the flag `s` or a class like
+ * `[\s\S]`.
+ */
 export const canSpanLines = ({ patterns, literal = false }: Pattern): boolean =>
-  patterns.some((pattern) => pattern.includes('\n') || (!literal && /(?<!\\)(\\\\)*\\n/.test(pattern)))
+  patterns.some((pattern) => pattern.includes('\n') || (!literal && SPANNING.test(pattern)))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { problem, VtError } from '../../../core/shapes/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import { createSlotError, createTempFolder } from '../base/index.js'
-import { hasPositiveGlob, type FileSelection } from '../globs/index.js'
+import { findNamedPaths, hasPositiveGlob, isInRepository, readLinkedExclude } from '../globs/index.js'
 import {
   measureActivity,
   createLineReader,
@@ -13,20 +13,17 @@ import {
   type ProgramEnd,
   type ProcessLimits,
 } from '../process/index.js'
-import { ignoreMissing } from './entries.js'
+import { ignoreMissing, listExcludedNames, type WalkOptions } from '../walk/index.js'
 
-/** Selects the entries of a directory; shared by all search actions. */
-export interface WalkOptions extends FileSelection {
-  include_hidden?: boolean
-  include_ignored?: boolean
-  /** Walk through links that stay inside the workspace. */
-  follow?: boolean
-  max_depth?: number
-}
 export interface RipgrepEnd extends ProgramEnd {
   /** The complaints of ripgrep, without entries that vanished during the walk. */
   complaints: string[]
+  /** Set if a walk exceeded the memory of every walk. */
+  heavy?: boolean
 }
+
+/** The engine printed something else than it does. */
+export class EngineFault extends Error {}
 
 /** A larger file is searched only if the call names it. */
 export const MAX_SEARCHED_BYTES = 256 * 1024 * 1024
@@ -44,10 +41,6 @@ export const tooHardToParse = (path: string): VtError =>
   createSlotError('VT_INPUT_TOO_LARGE', `'${path}' takes too long, or too much memory, to parse.`, {
     hint: 'Search it with {slot:unified_search/grep}. Read a part of it with {slot:unified_file/read}.',
   })
-export const WALK_LIMITS = { entries: 200_000, depth: 64, seconds: 10 }
-/** Folders left out of a walk unless it starts at or below them, or a glob names them. */
-const EXCLUDED_NAMES = ['.git', 'node_modules', '.vtcode']
-
 /**
  * Returns the path of ripgrep: VTCODE_RIPGREP_BIN, else the npm package. `undefined` without a package for this
  * platform.
@@ -65,13 +58,13 @@ export async function findRipgrep(): Promise<string | undefined> {
 /** Memory limit of a walk, in bytes. */
 const MAX_WALK_BYTES = 256 * 1024 ** 2
 
-/** A walk that is idle for this long waits for a pipe that replaces an ignore file. */
+/** A walk that is idle for this long is ended: another engine takes its place. */
 const STALL_MS = 2000
 
 /**
  * Runs ripgrep in a directory or on named files and passes its output to the consumer. Returns `undefined` when
- * ripgrep cannot be started, dies or hangs. `onLog` gets the debug lines, which alone name the files that were left
- * out.
+ * ripgrep cannot be started, dies, hangs or prints garbage. `onLog` gets the debug lines, which alone name the files
+ * that were left out.
  */
 export async function runRipgrep(
   where: Handle | 'named files',
@@ -84,24 +77,25 @@ export async function runRipgrep(
   if (!file) return undefined
   const complaints: string[] = []
   const stderr = createLineReader(createStderrReader(complaints, onLog))
-  const common = ['--no-config', '--color=never', ...(onLog ? ['--debug'] : [])]
   const isWalk = where !== 'named files'
   const cwd = isWalk ? where.ref : '/'
-  const program = { file, args: [...common, ...args], cwd, late_stderr: onLog !== undefined }
-  // An ignore file of a repository may be a link to a device, so memory is limited.
+  const program = { file, args: [...toCommonFlags(onLog), ...args], cwd, late_stderr: onLog !== undefined }
+  // Walks are limited in memory, because the files of a repository decide what they read.
   const isUnlimited = isWalk && limits.maxUsage === undefined
   const own = isUnlimited ? { maxUsage: { read: Infinity, resident: MAX_WALK_BYTES } } : {}
+  const isAccepted = (error: unknown): boolean => stall.found() || error instanceof EngineFault
   using stall = watchStall(isWalk && canWatchUsage, { ...limits, ...own }, onStdout)
   const ended = await runProgram(program, stall.limits, stall.take, stderr.take).catch((error: unknown) => {
-    if (!stall.found()) throw error
+    if (!isAccepted(error)) throw error
   })
   // A program that died reported at most a part of the answer.
-  const isSilentWalk = isWalk && limits.maxUsage?.read === Infinity && stall.silent()
-  const heavy = ended?.overLimit && (isUnlimited || isSilentWalk)
-  if (!ended || heavy || hasDied(ended)) return undefined
+  const isHeavy = () => isUnlimited || (isWalk && limits.maxUsage?.read === Infinity && stall.silent())
+  if (!ended || hasDied(ended)) return undefined
   stderr.end()
-  return { ...ended, complaints }
+  return { ...ended, complaints, ...(ended.overLimit && isHeavy() && { heavy: true }) }
 }
+
+const toCommonFlags = (onLog: unknown): string[] => ['--no-config', '--color=never', ...(onLog ? ['--debug'] : [])]
 
 function createStderrReader(complaints: string[], onLog?: (line: string) => void): (line: Buffer) => void {
   // A debug message may have several lines, of which the first is marked.
@@ -145,7 +139,7 @@ function watchStall(isWatched: boolean, limits: ProcessLimits, onStdout: Consume
 }
 
 /** Returns whether a program ended by itself and was not stopped. */
-const hasEndedByItself = ({ timed_out, stopped, overLimit }: ProgramEnd): boolean =>
+export const hasEndedByItself = ({ timed_out, stopped, overLimit }: ProgramEnd): boolean =>
   !timed_out && !stopped && !overLimit
 
 /** Throws VT_INPUT_INVALID if ripgrep complains about a glob. */
@@ -161,18 +155,22 @@ export async function withWalk<T>(
   discovery: WalkOptions,
   use: (flags: string[]) => Promise<T>,
 ): Promise<T> {
-  const flags = ['--no-require-git', '--no-ignore-global', '--no-ignore-messages']
-  if (discovery.include_hidden) flags.push('--hidden')
+  const flags = ['--no-ignore-global', '--no-ignore-messages']
+  // With this flag ripgrep knows no repositories, so rules of an outer one would count in an inner one.
+  if (!isInRepository(join(workspace.root, directory.resolved))) flags.push('--no-require-git')
+  const { globs = [] } = discovery
+  // The caller leaves out hidden files that no glob names.
+  const include_hidden = discovery.include_hidden === true || findNamedPaths(globs).hasDots
+  if (include_hidden) flags.push('--hidden')
   if (discovery.include_ignored) flags.push('--no-ignore')
   if (discovery.max_depth !== undefined) flags.push('--max-depth', String(discovery.max_depth))
   // Names that begin with a dot are excluded too: a rule such as `!.*` would include them again.
-  const { globs = [] } = discovery
   for (const name of listExcludedNames(directory.path, globs)) flags.push('-g', `!**/${name}`)
   // A selecting glob becomes an ignore rule, because it would include ignored files again. Here ripgrep only
   // validates it.
   for (const glob of globs) flags.push(hasPositiveGlob(globs) ? '--pre-glob' : '-g', glob)
-  const own = discovery.include_ignored ? undefined : await readOwnRules(workspace, directory.resolved)
-  const rules = [...toNarrowingRules(discovery), ...(own === undefined ? [] : [own])]
+  const own = discovery.include_ignored ? [] : await readOwnRules(workspace, directory.resolved)
+  const rules = [...toNarrowingRules({ ...discovery, include_hidden }), ...own]
   if (rules.length === 0) return use(flags)
   const folder = createTempFolder('walk')
   try {
@@ -187,29 +185,26 @@ export async function withWalk<T>(
 function toNarrowingRules({ globs = [], file_extensions = [], include_hidden }: WalkOptions): string[] {
   const chosen = hasPositiveGlob(globs)
     ? globs.map((glob) => (glob.startsWith('!') ? glob.slice(1) : `!${glob}`))
-    : file_extensions.map((extension) => `!*.${escapeGlob(extension.replace(/^\./, ''))}`)
+    : file_extensions.map((extension) => `!*.${escapeGlob(extension.replace(/^\*?\./, ''))}`)
   // A rule that keeps a file also keeps one whose name begins with a dot.
   return chosen.length === 0 ? [] : ['*', '!*/', ...chosen, ...(include_hidden ? [] : ['.*'])]
 }
 
-/** Lists the names that a walk from `path` leaves out at any depth. */
-export function listExcludedNames(path: string, globs: string[] = []): string[] {
-  const above = path.split('/')
-  return EXCLUDED_NAMES.filter(
-    (name) => !above.includes(name) && !globs.some((glob) => !glob.startsWith('!') && glob.split('/').includes(name)),
-  )
-}
-
 const escapeGlob = (text: string): string => text.replace(/[\\*?[\]{},!]/g, '\\$&')
 
-/** Reads the rules of `.vtcodegitignore`, relative to `path`. */
-async function readOwnRules(workspace: Workspace, path: string): Promise<string | undefined> {
+/** Reads the rules that ripgrep does not find itself, relative to `path`. The last ones take precedence. */
+async function readOwnRules(workspace: Workspace, path: string): Promise<string[]> {
   const text = await workspace.readText('.vtcodegitignore', { max_bytes: 1_048_576 }).catch(ignoreMissing)
-  if (text === undefined || path === '.') return text
-  return text
-    .split(/\r?\n/)
-    .flatMap((line) => rebase(line, path) ?? [])
-    .join('\n')
+  const linked = readLinkedExclude(join(workspace.root, path))
+  return [
+    ...(text === undefined ? [] : rebaseAll(text, path)),
+    ...(linked === undefined ? [] : rebaseAll(linked.text, linked.below)),
+  ]
+}
+
+const rebaseAll = (text: string, path: string): string[] => {
+  const lines = text.split(/\r?\n/)
+  return path === '.' || path === '' ? lines : lines.flatMap((line) => rebase(line, path) ?? [])
 }
 
 /** Converts a rule of the root to a rule of `path`; `undefined` if the rule matches nothing below. */

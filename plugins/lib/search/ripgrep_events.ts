@@ -1,4 +1,5 @@
 import { createLineReader, type Consumer } from '../process/index.js'
+import { EngineFault } from './ripgrep.js'
 
 /** One matching line, or one match that spans several. Offsets are bytes as the engine counts them. */
 export interface MatchPosition {
@@ -16,9 +17,10 @@ export interface RipgrepListener {
   onFile(name: Buffer): boolean
   /** Receives one event of the current file, to be parsed when needed. Return `false` to skip the rest of this file. */
   onMatch(places: ReadPositions): void | false
-  /** Receives the totals at the end of a file and whether the file is binary. Return `false` to end the search. */
-  onEnd?(lines: number, matches: number, binary: boolean): void | false
-  onSearched?(files: number, bytes: number): void
+  /** Receives the totals at the end of a file. Return `false` to end the search. */
+  onEnd?(lines: number, matches: number): void | false
+  /** Receives the totals at the end of a whole answer. */
+  onSearched(files: number, bytes: number): void
 }
 
 const MAX_SUBMATCHES = 100
@@ -30,30 +32,46 @@ const MAX_MULTILINE_EVENT_BYTES = 1_048_576
 const BEGIN = Buffer.from('{"type":"begin","data":{"path":{"text":"')
 const END = '{"type":"end"'
 
-/** Creates a consumer that passes each event to the listener. `several`: a match may span lines. */
+/**
+ * Creates a consumer that passes each event to the listener. `several`: a match may span lines. The consumer throws
+ * EngineFault for a line that is no event.
+ */
 export function createEventReader(several: boolean, listener: RipgrepListener): Consumer {
-  // One byte distinguishes the event types `{"type":"begin"`, `{"type":"match"` and so on.
   return createLineReader((line) => {
-    if (line[9] === 0x62) return listener.onFile(readName(line)) ? undefined : END
-    if (line[9] === 0x6d) return listener.onMatch(deferPositions(line, several)) === false ? END : undefined
-    if (line[9] === 0x65) {
+    // One byte distinguishes the event types `{"type":"begin"`, `{"type":"match"` and so on.
+    const type = line[2] === 0x74 && line[8] === 0x22 ? line[9] : undefined
+    if (type === 0x62) return listener.onFile(readName(line)) ? undefined : END
+    if (type === 0x6d) return listener.onMatch(deferPositions(line, several)) === false ? END : undefined
+    if (type === 0x65) {
       const [, matching, matches] =
         /"matched_lines":(\d+),"matches":(\d+)\}\}\}$/.exec(line.toString('latin1', Math.max(0, line.length - 80))) ??
         []
-      return listener.onEnd?.(Number(matching), Number(matches), !line.includes('"binary_offset":null'))
-    } else if (listener.onSearched && line.length > 0) {
-      const { searches, bytes_searched } = (JSON.parse(line.toString()) as Summary).data.stats
-      listener.onSearched(searches, bytes_searched)
+      return listener.onEnd?.(Number(matching), Number(matches))
+    }
+    if (line.length > 0) {
+      const { stats } = parseEvent<Summary>(line.toString()).data
+      if (!stats) throw new EngineFault('the engine prints no totals')
+      listener.onSearched(stats.searches, stats.bytes_searched)
     }
     return undefined
   }).take
+}
+
+function parseEvent<T extends { data: unknown }>(text: string): T {
+  try {
+    const event = JSON.parse(text) as Partial<T> | null
+    if (event?.data) return event as T
+  } catch {
+    // The fault below says it.
+  }
+  throw new EngineFault('the engine prints no events')
 }
 
 function readName(line: Buffer): Buffer {
   const plain = line.subarray(0, BEGIN.length).equals(BEGIN) && !line.includes(0x5c)
   return plain
     ? Buffer.from(line.subarray(BEGIN.length, -4))
-    : toBytes((JSON.parse(line.toString()) as BeginEvent).data.path)
+    : toBytes(parseEvent<BeginEvent>(line.toString()).data.path)
 }
 
 /** Returns a reader that keeps only the needed part of an event: for a one-line match, the part after its text. */
@@ -63,7 +81,7 @@ function deferPositions(line: Buffer, several: boolean): ReadPositions {
   const from = several ? 0 : line.lastIndexOf(AFTER_TEXT) + 2
   const isLong = line.length - from > (several ? MAX_MULTILINE_EVENT_BYTES : MAX_EVENT_BYTES)
   const text = isLong ? '' : several ? line.toString() : `{"data":{${line.toString('utf8', from)}`
-  const event = () => JSON.parse(text) as MatchEvent
+  const event = () => parseEvent<MatchEvent>(text)
   return () => (text === '' ? [] : several ? toPositions(event()) : [toPosition(event())])
 }
 
@@ -83,7 +101,7 @@ interface MatchEvent {
   }
 }
 interface Summary {
-  data: { stats: { searches: number; bytes_searched: number } }
+  data: { stats?: { searches: number; bytes_searched: number } }
 }
 
 const toBytes = (text: Text): Buffer => ('text' in text ? Buffer.from(text.text) : Buffer.from(text.bytes, 'base64'))

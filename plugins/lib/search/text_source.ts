@@ -27,8 +27,21 @@ const createMemorySource = (bytes: Buffer): TextSource => ({
   read: async (offset, length) => bytes.subarray(offset, offset + length),
 })
 
-/** Returns whether a file has a NUL byte near its start. */
-export const isBinaryText = async (source: TextSource): Promise<boolean> => (await source.read(0, 8192)).includes(0)
+/** Share of characters that text does not have. */
+const MAX_ODD_SHARE = 0.3
+
+/**
+ * Returns whether the first bytes of a file are no text: a NUL byte, and many characters that no text has. In a file
+ * that is `data` by its name the NUL byte is enough.
+ */
+export function isBinary(head: Buffer, data: boolean): boolean {
+  if (!head.includes(0) || (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff))
+    return false
+  if (data) return true
+  const text = head.toString()
+  const odd = text.match(/[\0-\u0006\u000e-\u001a\u001c-\u001f\ufffd]/g)?.length ?? 0
+  return odd > MAX_ODD_SHARE * text.length
+}
 
 /** Lines around a position are searched within this many bytes. */
 const REACH_BYTES = 262_144

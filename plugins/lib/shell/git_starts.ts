@@ -1,6 +1,5 @@
 import { isHarmlessSetting } from '../git/index.js'
-import { findValues } from './targets.js'
-import { isStatic, withText, type Argv, type Word } from './words.js'
+import { findValues, isStatic, withText, type Argv, type Word } from './words.js'
 import type { StartedPrograms } from './started_programs.js'
 
 /** Options of git whose value a shell reads as a text, by subcommand. */
@@ -20,7 +19,7 @@ const TEXT_OPTIONS: Record<string, RegExp> = {
 
 /** Returns what git starts because of its words: texts for a shell, commands, and settings that may be programs. */
 export function readGitStarts(words: Argv): StartedPrograms {
-  const { settings, rest } = readOptions(words)
+  const { settings, rest } = readGitWords(words)
   const [subcommand, ...more] = rest
   const name = subcommand && isStatic(subcommand) ? subcommand.text : undefined
   const commands = name === 'bisect' && more[0]?.text === 'run' ? [more.slice(1)] : []
@@ -60,8 +59,8 @@ interface Setting {
   value: Word
 }
 
-/** Reads the words before the subcommand. */
-function readOptions(words: Argv): { settings: Setting[]; rest: Argv } {
+/** Reads the settings before the subcommand. Returns them and the words from the subcommand on. */
+export function readGitWords(words: Argv): { settings: Setting[]; rest: Argv } {
   const settings: Setting[] = []
   let at = 0
   for (; words[at]?.text.startsWith('-'); at += 1) {

@@ -1,22 +1,13 @@
-import type {
-  Assignment,
-  Command,
-  CommandExpansionPart,
-  ParameterExpansionPart,
-  Redirect,
-  Redirected,
-  SyntaxNode,
-} from 'unbash'
+import type { Assignment, Command, Redirect, Redirected, SyntaxNode } from 'unbash'
 import { readLiteral, readWord, readWords } from './read_word.js'
 import { findTargets } from './targets.js'
 import { forEachChild, parse } from './unbash.js'
-import { findUse } from './variables.js'
+import { findSetVariable, findUse, canSetVariables } from './variables.js'
 import {
   baseName,
   hasKnownName,
   isStatic,
   literal,
-  programName,
   type Argv,
   type CommandInput,
   type ParsedCommand,
@@ -37,11 +28,8 @@ const PLAIN_SYNTAX = new Set(
   Replace CaseModification Names CommandExpansion ProcessSubstitution BraceExpansion ExtendedGlob`.split(/\s+/),
 )
 
-/** Built-ins that evaluate their operands, or subscripts in names of variables. */
-const EVALUATORS =
-  /^(let|declare|typeset|local|export|readonly|unset|read|mapfile|readarray|getopts|wait|compgen|complete)$/
 /** A text that runs a command where it is evaluated, or a part of one; escapes can spell either. */
-const SUBSTITUTION = /\$\(|\$\{[\s|]|`|\$$|\\(x24|0?44|u0*24|x60|0?140|u0*60)(?![0-9a-f])/i
+const SUBSTITUTION = /\$\(|\$\{[\s|]|`|\$$|\\(x24|0*44|u0*24|x60|0*140|u0*60)(?![0-9a-f])/i
 
 /** A word that names a folder of the user, or the characters that separate words. */
 const USER_FOLDERS = /(^|[^A-Z_])(HOME|TMPDIR|IFS)([[=+]|$)/
@@ -98,7 +86,9 @@ class Reader {
   private visit(node: SyntaxNode, depth: number, input: Input): void {
     if (!PLAIN_SYNTAX.has(node.type))
       this.mark(node.type === 'Function' ? 'it defines a function' : 'it evaluates an expression')
-    if (node.type === 'ParameterExpansion' || node.type === 'CommandExpansion') this.readExpansion(node)
+    this.readExpansion(node)
+    const set = findSetVariable(node)
+    if (set !== undefined) this.assign(set, undefined, depth)
     this.isEvaluating ||= isEvaluated(node)
     if (node.type === 'Assignment') this.assign(node.name, node.value, depth, node.index !== undefined)
     if (node.type === 'HereDocBody') this.readText(node.text)
@@ -115,13 +105,7 @@ class Reader {
     this.hasSubstitution ||= SUBSTITUTION.test(text)
   }
 
-  private readExpansion(node: ParameterExpansionPart | CommandExpansionPart): void {
-    if (
-      node.type === 'ParameterExpansion' &&
-      node.operation?.type === 'Default' &&
-      node.operation.operator.endsWith('=')
-    )
-      this.readText(node.parameter)
+  private readExpansion(node: SyntaxNode): void {
     if (node.type === 'ParameterExpansion' && (node.prefix === '!' || node.operation?.type === 'Transform'))
       this.hide('it expands the value of a variable')
     // The parser reports no faults inside of a here-document.
@@ -129,12 +113,12 @@ class Reader {
       this.hide('the shell would reject a part of it')
   }
 
-  /** Records that the line sets a variable. `value`: the text, or the syntax of it. */
-  private assign(name: string, value: Assignment['value'] | string, depth: number, hasIndex = false): void {
+  /** Records that the line sets a variable. `value`: the text, its syntax, or `undefined` if only the run decides. */
+  private assign(name: string, value: Assignment['value'] | string | undefined, depth: number, hasIndex = false): void {
     this.line.assigned.push(name)
     this.isEvaluating ||= hasIndex
     this.readText(name)
-    const word = typeof value === 'string' ? literal(value) : value.type === 'Word' ? readWord(value) : undefined
+    const word = typeof value === 'string' ? literal(value) : value?.type === 'Word' ? readWord(value) : undefined
     this.setVariable(name, word && isStatic(word) ? word.text : undefined, depth)
   }
 
@@ -150,16 +134,19 @@ class Reader {
   private redirect({ operator, target }: Redirect): void {
     const word = target && readWord(target)
     if (!word || (operator.endsWith('&') && /^(\d+|-)$/.test(word.text))) return
-    if (operator.startsWith('<') && operator !== '<>') this.line.inputs.push(word)
-    else if (!isStatic(word) || word.text !== '/dev/null') this.line.writes.push(word)
+    const [reads, writes] = [operator.startsWith('<'), !operator.startsWith('<') || operator === '<>']
+    if (reads) this.line.inputs.push(word)
+    if (writes && (!isStatic(word) || word.text !== '/dev/null')) this.line.writes.push(word)
   }
 
   readArgv(argv: Argv, depth: number, input: Input): void {
     const { line } = this
     line.commands.push(argv)
     if (depth > MAX_DEPTH) return this.hide('programs are nested too deep in it')
-    const name = programName(argv[0])
-    this.isEvaluating ||= name !== undefined && (EVALUATORS.test(name) || hasEvaluatedOption(name, argv))
+    if (canSetVariables(argv)) {
+      this.isEvaluating = true
+      this.mark('it sets or evaluates variables')
+    }
     const inner = unwrapCommand(argv)
     if (inner.dynamic !== undefined) this.mark(inner.dynamic)
     if (inner.hidden !== undefined) this.hide(inner.hidden)
@@ -254,9 +241,3 @@ function isEvaluated(node: SyntaxNode): boolean {
   if (node.type === 'ParameterExpansion') return node.index !== undefined || node.operation?.type === 'Slice'
   return node.type.startsWith('Arithmetic')
 }
-
-const hasEvaluatedOption = (name: string, argv: Argv): boolean =>
-  /^(printf|test|\[)$/.test(name) &&
-  argv.some(
-    ({ text, kind }) => kind === 'dynamic' || (name === 'printf' ? text.startsWith('-v') : /^-[vR]$/.test(text)),
-  )

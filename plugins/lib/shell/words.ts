@@ -17,7 +17,7 @@ export type Argv = Word[]
 export const literal = (text: string): Word => ({ text, kind: 'static' })
 export const isStatic = ({ kind }: Word): boolean => kind === 'static'
 /** Returns a word that is the end of another, of the same kind. */
-export const withText = ({ kind }: Word, text: string): Word => ({ text, kind })
+export const withText = (word: Word, text: string): Word => ({ ...word, text })
 export const baseName = (text: string): string => text.slice(text.lastIndexOf('/') + 1)
 /** Returns true if a word is exactly one word at run time. */
 export const isOneWord = (word: Word): boolean => isStatic(word) || word.isOne === true
@@ -29,6 +29,15 @@ export const programName = (word: Word | undefined): string | undefined =>
 /** Returns true if the last part of the path is known. */
 export const hasKnownName = (word: Word): boolean =>
   isStatic(word) || (word.kind === 'dynamic' && PLAIN_END.test(word.text))
+
+/** Returns the values of options spelled in two words, with `=`, or as one letter followed by the value. */
+export function findValues(words: Argv, option: RegExp): Word[] {
+  return words.flatMap((word, at) => {
+    if (option.test(word.text)) return words.slice(at + 1, at + 2)
+    const [, name = '', value] = /^(--[\w-]+)=(.*)$/s.exec(word.text) ?? /^(-[a-zA-Z])(.+)$/s.exec(word.text) ?? []
+    return value !== undefined && option.test(name) ? [withText(word, value)] : []
+  })
+}
 
 /** Input of a command line besides its text. */
 export interface CommandInput {

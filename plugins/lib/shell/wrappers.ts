@@ -1,6 +1,7 @@
 import { readGitStarts } from './git_starts.js'
+import { findOptionCommands, startsFromSed } from './option_commands.js'
 import type { StartedPrograms } from './started_programs.js'
-import { isOneWord, isStatic, literal, programName, type Argv, type Word } from './words.js'
+import { isOneWord, isStatic, literal, programName, withText, type Argv, type Word } from './words.js'
 import { ALIASES, EVERY, WRAPPERS, type Wrapper } from './wrapper_table.js'
 
 const SHELLS = ['sh', 'bash', 'dash', 'zsh', 'ksh', 'ash', 'rbash', 'mksh', 'yash', 'posh', 'fish', 'csh', 'tcsh']
@@ -19,6 +20,9 @@ export function unwrapCommand([program, ...rest]: Argv): StartedPrograms {
   if (name === 'git') return readGitStarts(rest)
   if (name === 'find') return readFind(rest)
   if (name === 'fd' || name === 'fdfind') return readFd(rest)
+  if (name === 'sed') return startsFromSed(rest) ? hide('the script of sed may start a program') : {}
+  const texts = findOptionCommands(name, rest)
+  if (texts.length > 0) return readTexts(texts)
   return Object.hasOwn(BUILTINS, name) ? BUILTINS[name]!(rest) : {}
 }
 
@@ -169,6 +173,8 @@ const joinWords = (words: Argv): Word => ({
   kind: words.every(isStatic) ? 'static' : 'dynamic',
 })
 
+/** Checks whether socat starts a program at an address. */
+const isCommandAddress = ({ text, kind }: Word): boolean => kind !== 'static' || /^(exec|system|shell):/i.test(text)
 const hideCommands = (): StartedPrograms => hide('it stores commands for later')
 const readScriptFile = (words: Argv): StartedPrograms => ({
   dynamic: 'it reads commands from a file',
@@ -189,7 +195,7 @@ const readOptionText =
       ' "$@"',
     )
 
-/** Built-ins of a shell that run a text or a file. */
+/** Built-ins of a shell that run a text or a file, and programs with a text for a shell among their words. */
 const BUILTINS: Record<string, (words: Argv) => StartedPrograms> = {
   eval: (words) => readTexts([joinWords(words[0]?.text === '--' ? words.slice(1) : words)]),
   trap: ([first, ...rest]) => {
@@ -205,6 +211,14 @@ const BUILTINS: Record<string, (words: Argv) => StartedPrograms> = {
       ),
       ' "$@"',
     ),
+  bwrap: () => hide('it starts a program after options of its own'),
+  capsh: () => hide('it starts a program after options of its own'),
+  tmux: () => hide('it starts programs in a terminal of its own'),
+  screen: () => hide('it starts programs in a terminal of its own'),
+  hyperfine: (words) => readTexts(words.filter(({ text }) => !text.startsWith('-'))),
+  socat: (words) =>
+    readTexts(words.filter(isCommandAddress).map((word) => withText(word, word.text.replace(/^\w+:/, '')))),
+  sg: (words) => readTexts(words.filter(({ text }) => text !== '-' && text !== '-c').slice(1)),
   hash: readOptionText('p'),
   mapfile: readOptionText('C'),
   readarray: readOptionText('C'),

@@ -61,8 +61,8 @@ export async function listOwnPaths({ session, workspace }: Pick<Context, 'sessio
     .filter(({ name, kind }) => kind === 'file' && isSpoolOwner(workspace, session.id, name))
     .map(({ name }) => name)
   const latest = [...(filesBySession.get(session.id) ?? [])].slice(-MAX_SHOWN)
-  const there = new Set(names)
-  const texts = new Set([...latest.filter((name) => there.has(name)), ...names.slice(-MAX_SHOWN)])
+  const existing = new Set(names)
+  const texts = new Set([...latest.filter((name) => existing.has(name)), ...names.slice(-MAX_SHOWN)])
   const folder = `${CALLS_FOLDER}/${toFolderName(session.id)}`
   const own = (await workspace.stat(folder).catch(() => undefined))?.kind === 'directory' ? [folder] : []
   return [...own, ...[...texts].slice(0, MAX_SHOWN).map((name) => `${SPOOL_FOLDER}/${name}`)]

@@ -1,6 +1,6 @@
 export { findConfiguredPaths } from './configured.js'
-export { judgeName, type SteeringVerdict } from './names.js'
+export { canNameEntry, judgeName, type SteeringVerdict } from './names.js'
 export { PROTECTED_NAMES } from './table.js'
 export { judgePath, createExistenceCheck } from './judge.js'
 export { isSelfContained, findNewSteeringFiles } from './new_steering_files.js'
-export { findInnerHome, isInsideAny, findSteeringPaths, type SteeringPaths } from './paths.js'
+export { findInnerHome, isInsideAny, findSteeringPaths, SEARCH_LIMITS, type SteeringPaths } from './paths.js'

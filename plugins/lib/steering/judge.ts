@@ -1,5 +1,6 @@
 import { dirname, join, relative } from 'node:path'
 import { isInside } from '../../../core/system/index.js'
+import type { OwnPath } from '../../../core/trust/index.js'
 import { findGitFolderAbove, findGitFolder, isThere } from '../git/index.js'
 import { canBeginEntry, createDenial, judgeName, type SteeringVerdict } from './names.js'
 import { findInnerHome, type SteeredWorkspace } from './paths.js'
@@ -9,6 +10,7 @@ import { listFolderNames, searchSteeringFiles } from './tree.js'
 interface PathContext {
   whole?: boolean
   configured?: readonly string[]
+  own?: readonly OwnPath[]
   has?: (path: string) => boolean
 }
 
@@ -26,12 +28,13 @@ export function createExistenceCheck(paths: readonly string[], root: string): (p
 /**
  * Judges a path of the workspace: by its name, even if it does not exist, or because it is in the folder of a
  * repository. With `whole` everything below counts too, for a move, a copy or a deletion. `configured`: paths that
- * git settings name, from `findConfiguredPaths`. `has`: checks whether a path will exist after the call.
+ * git settings name, from `findConfiguredPaths`. `own`: paths from `findOwnPaths`. `has`: checks whether a path will
+ * exist after the call.
  */
 export function judgePath(
   path: string,
   workspace: SteeredWorkspace,
-  { whole = false, configured = [], has }: PathContext = {},
+  { whole = false, configured = [], own: ownPaths = [], has }: PathContext = {},
 ): SteeringVerdict | undefined {
   const { root } = workspace
   const real = join(root, path)
@@ -50,11 +53,23 @@ export function judgePath(
           `the settings of the repository name '${relative(root, place!)}'.`,
       }
     )
+  if (ownPaths.some((one) => isOwn(real, one, whole)))
+    return {
+      verdict: 'ask',
+      path,
+      reason: `'${path}' belongs to the user's own programs or settings, which no sandbox confines.`,
+    }
   if (!whole) return undefined
   return findPointedFolders(root).some((folder) => isInside(real, folder))
     ? createDenial(path)
     : judgeBelow(path, workspace)
 }
+
+/** Returns whether a path is one of the user's own or leads there; with `whole` also a folder around it. */
+const isOwn = (place: string, { path, real, kind }: OwnPath, whole: boolean): boolean =>
+  [path, real].some(
+    (one) => place === one || (kind === 'folder' && isInside(one, place)) || (whole && isInside(place, one)),
+  )
 
 /** Judges a path by its surroundings: a bare repository, the folder that a `.git` file names, a submodule. */
 function judgeGit(path: string, root: string, has?: PathContext['has']): SteeringVerdict | undefined {

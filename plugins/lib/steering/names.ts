@@ -1,5 +1,5 @@
 import { foldNames } from '../../../core/system/index.js'
-import { compileWildcard } from '../../../core/text/index.js'
+import { canOverlap, compileWildcard } from '../../../core/text/index.js'
 import { STEERING_NAMES, type SteeringName } from './table.js'
 
 /** Reason why a tool needs approval to write a path, or may not write it. */
@@ -76,4 +76,14 @@ export function listOpenNames(path: string): readonly string[] {
 export function canBeginEntry(path: string): boolean {
   const last = foldNames(path).at(-1)!
   return ENTRIES.some(({ parts, depth }) => depth > 1 && parts[0]!(last))
+}
+
+/** Checks whether a path may be an entry or below one; `*` in its names stands for characters that are not known. */
+export function canNameEntry(path: string): boolean {
+  const names = foldNames(path)
+  return names.some((_, at) =>
+    ENTRIES.some(({ name }) =>
+      name.split('/').every((part, index) => names[at + index] !== undefined && canOverlap(names[at + index]!, part)),
+    ),
+  )
 }

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { isInside, toRealPath } from '../../../core/system/index.js'
 import { findGitFolder, isGitFolder, isThere, resolveGitFolder } from '../git/index.js'
@@ -5,12 +6,14 @@ import { isInsideAny, findSteeringNames, type SteeringPaths } from './paths.js'
 
 /** Steering files that are new; paths relative to the workspace. */
 export interface NewSteeringFiles {
-  /** Files and folders of clients, and files that git reads in a known repository. */
+  /** Files and folders of clients, files that git reads in a known repository, and those of the user's own programs. */
   names: string[]
   /** New repositories: the name in the workspace, and the real path of the git folder. */
   repositories: { name: string; folder: string }[]
   /** New links in known repositories; absolute, because a repository may be outside. */
   links: string[]
+  /** False if the limits ended the search. */
+  isComplete: boolean
 }
 
 /** Returns the steering files that are new since `before`. */
@@ -20,6 +23,9 @@ export function findNewSteeringFiles(root: string, before: SteeringPaths): NewSt
   const inGit = before.absent
     .filter((path) => isThere(path) && isInsideAny(path, gitFolders))
     .map((path) => relative(root, path))
+  const own = before.own
+    .filter(({ path, kind }) => kind === 'missing' && isInside(root, path) && isFile(path))
+    .map(({ path }) => relative(root, path))
   const fresh = now.names.filter((name) => !names.has(name))
   const found = fresh.flatMap((name) => findRepository(root, name) ?? [])
   const [foundNames, foundFolders] = [
@@ -32,11 +38,14 @@ export function findNewSteeringFiles(root: string, before: SteeringPaths): NewSt
   const repositories = [...found, ...within.map((folder) => ({ name: relative(root, folder), folder }))]
   const links = now.gitLinks.filter((link) => !before.gitLinks.includes(link) && isInsideAny(link, gitFolders))
   return {
-    names: [...new Set([...fresh.filter((name) => !foundNames.has(name)), ...inGit])],
+    names: [...new Set([...fresh.filter((name) => !foundNames.has(name)), ...inGit, ...own])],
     repositories: repositories.filter(({ folder }) => folder !== root),
     links,
+    isComplete: now.isComplete,
   }
 }
+
+const isFile = (path: string): boolean => isThere(path) && !statSync(path, { throwIfNoEntry: false })?.isDirectory()
 
 function findRepository(root: string, name: string): { name: string; folder: string } | undefined {
   const path = join(root, name)

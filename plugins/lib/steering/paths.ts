@@ -1,6 +1,7 @@
 import { existsSync, lstatSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { isInside, toRealPath } from '../../../core/system/index.js'
+import { findOwnPaths, type OwnPath } from '../../../core/trust/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import {
   listEntries,
@@ -32,19 +33,27 @@ export interface SteeringPaths {
   gitFolders: string[]
   /** Links in those folders: git of the user would write through a new one. */
   gitLinks: string[]
+  /** Paths of the user's own programs and settings, including missing ones. */
+  own: readonly OwnPath[]
+  /** Links on the way to those: a command could replace a link. */
+  ownLinks: string[]
   /** Git folders that stay read-only as a whole, because there are too many: git cannot write in them. */
   whole: string[]
+  /** False if the limits ended the search: further steering files are not among the paths. */
+  isComplete: boolean
 }
 
 // Outer folders come first; each searched folder delays the command.
-const LIMITS = { depth: 16, folders: 1000 }
+export const SEARCH_LIMITS = { depth: 16, folders: 1000 }
 
 /**
  * Returns the names of steering files near the root of a workspace (real path), and the git folders with the links in
  * them.
  */
-export function findSteeringNames(root: string): Pick<SteeringPaths, 'names' | 'gitFolders' | 'gitLinks'> {
-  const { found } = searchSteeringFiles(root, '.', LIMITS)
+export function findSteeringNames(
+  root: string,
+): Pick<SteeringPaths, 'names' | 'gitFolders' | 'gitLinks' | 'isComplete'> {
+  const { found, whole } = searchSteeringFiles(root, '.', SEARCH_LIMITS)
   const folders = findGitFolders(
     root,
     found.map((path) => join(root, path)),
@@ -53,6 +62,7 @@ export function findSteeringNames(root: string): Pick<SteeringPaths, 'names' | '
     names: found,
     gitFolders: folders,
     gitLinks: [...new Set(folders.flatMap((folder) => listLinks(folder).links.map((link) => join(folder, link))))],
+    isComplete: whole,
   }
 }
 
@@ -65,7 +75,7 @@ const MAX_WRITABLE = 16
 /** Returns the steering files near the root of a workspace, for a command that runs in `cwd`. */
 export async function findSteeringPaths(workspace: SteeredWorkspace, cwd = workspace.root): Promise<SteeringPaths> {
   const { root } = workspace
-  const { names: found, gitFolders: gits, gitLinks } = findSteeringNames(root)
+  const { names: found, gitFolders: gits, gitLinks, isComplete } = findSteeringNames(root)
   const names = found.map((path) => join(root, path))
   const nearest = findEnclosingGitFolders(cwd, root).filter((folder) => gits.includes(folder))
   const inTurn = [...new Set([...nearest, ...gits])]
@@ -75,7 +85,9 @@ export async function findSteeringPaths(workspace: SteeredWorkspace, cwd = works
     ...(await findConfiguredPaths(root)),
     ...findInnerHome(workspace),
   ]
+  const own = findOwnPaths(root)
   const readOnly = [
+    ...own.flatMap(({ real, kind }) => (kind === 'missing' ? [] : [real])),
     ...names.filter((path) => !isGitDirectory(path)).map(toRealPath),
     ...git.filter((path) => existsSync(path)),
     ...whole,
@@ -93,9 +105,21 @@ export async function findSteeringPaths(workspace: SteeredWorkspace, cwd = works
     names: found,
     gitFolders: gits,
     gitLinks,
+    own,
+    ownLinks: own.flatMap(({ path }) => listLinksOnWay(path, root)),
     whole,
+    isComplete,
   }
 }
+
+/** Lists the links of the workspace on the way to a path, the path itself included. */
+const listLinksOnWay = (path: string, root: string): string[] =>
+  path === root || !isInside(root, path)
+    ? []
+    : [
+        ...listLinksOnWay(dirname(path), root),
+        ...(lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? [path] : []),
+      ]
 
 /** Real path of a workspace, and the home of its kernel. */
 export type SteeredWorkspace = Pick<Workspace, 'root' | 'home'>

@@ -31,6 +31,8 @@ export const STEERING_NAMES: readonly SteeringName[] = [
   ),
   ...createNames('Mercurial, Jujutsu or Sapling', '.hg/hgrc .hg/hgrc-not-shared .jj/repo/config.toml .sl/config'),
   ...createNames('direnv', '.envrc'),
+  ...createNames('npm', '.npmrc'),
+  ...createNames('mise or asdf', '.tool-versions'),
   ...createNames(
     'mise',
     `mise.toml mise.*.toml .mise.toml .mise.*.toml .mise mise/config.toml mise/config.*.toml .config/mise.toml

@@ -46,9 +46,15 @@ export interface AstGrepEnd extends ProgramEnd {
   stderr: string
 }
 
+/** Commands that print totals. */
+const SEARCHES = ['run', 'scan']
+/** Greater status codes are those of a panic, of the shell and of signals. */
+const MAX_STATUS = 100
+
 /**
  * Runs ast-grep, and downloads it if missing. Stops it over `resident` bytes of memory. Returns `undefined` when it
- * cannot be started. Throws InstallProblem.
+ * cannot be started. A search that did not print its totals has no `exit_code`, as after a signal. Throws
+ * InstallProblem.
  */
 export async function runAstGrep(
   context: Context,
@@ -58,9 +64,10 @@ export async function runAstGrep(
 ): Promise<AstGrepEnd | undefined> {
   const file = await ensureAstGrep(context)
   const stderr = createTail()
+  const isSearch = SEARCHES.includes(args[0]!) && args.includes('--json=stream') && !args.includes('--stdin')
   const started = {
     file,
-    args: [args[0]!, ...toProjectFlags(args), ...args.slice(1)],
+    args: [args[0]!, ...toProjectFlags(args), ...(isSearch ? ['--inspect=summary'] : []), ...args.slice(1)],
     cwd: how.cwd,
     env: readTrustVariables(),
     ...(how.input && { input: how.input }),
@@ -72,7 +79,11 @@ export async function runAstGrep(
     onStdout,
     stderr.take,
   )
-  return ended && { ...ended, stderr: stderr.text() }
+  if (!ended) return undefined
+  const text = stderr.text()
+  const isWhole = !isSearch || (ended.exit_code ?? 0) > 1 || /^sg: summary\|file: /m.test(text)
+  const exit_code = isWhole && (ended.exit_code ?? 0) < MAX_STATUS ? ended.exit_code : undefined
+  return { ...ended, exit_code, stderr: text.replace(/^sg: .*\n?/gm, '') }
 }
 
 /**

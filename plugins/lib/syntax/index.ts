@@ -9,12 +9,13 @@ export {
   patternLanguages,
   type Language,
 } from './languages.js'
+export { runOnLinks, withLinks, type Linked } from './links.js'
 export { loadAstGrepLibrary, isLinearToParse, MAX_LINE_UNITS, type Library } from './library.js'
 export {
   createOutlineAnswer,
-  getCachedItems,
+  getCachedOutline,
   describeSkipped,
-  cacheItems,
+  cacheOutline,
   findOutlineSubjects,
   createRoomCheck,
   createShaper,
@@ -25,8 +26,9 @@ export {
   shortenName,
   type OutlineSubject,
 } from './outline.js'
-export type { Member, OutlinedFile, OutlineInput, OutlineItem, Range } from './types.js'
+export type { Member, OutlinedFile, OutlineInput, OutlineItem, ParsedOutline, Range } from './types.js'
 export { createPositions, type Positions } from './positions.js'
 export { outlinePage, outlineStyles } from './markup.js'
+export { MARK } from './extractor.js'
 export { writeScriptRules, unmarkItems } from './script_rules.js'
 export { outlineScript } from './scripts.js'

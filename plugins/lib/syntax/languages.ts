@@ -7,6 +7,8 @@ export interface Language {
   extensions: string[]
   /** Read by tree-sitter only: has an outline but no patterns. */
   isOutlineOnly?: true
+  /** A page like HTML: patterns are searched in its scripts and styles. */
+  isPage?: true
 }
 
 const toLanguage = (id: string, title: string, aliases: string, extensions: string): Language => ({
@@ -46,9 +48,9 @@ export const languages: readonly Language[] = [
   toLanguage('yaml', 'Yaml', 'yml', 'yaml yml'),
   toLanguage('markdown', 'Markdown', 'md', 'md'),
   { ...toLanguage('toml', 'Toml', '', 'toml'), isOutlineOnly: true },
-  { ...toLanguage('svelte', 'Svelte', '', 'svelte'), isOutlineOnly: true },
-  { ...toLanguage('vue', 'Vue', '', 'vue'), isOutlineOnly: true },
-  { ...toLanguage('zig', 'Zig', '', 'zig'), isOutlineOnly: true },
+  { ...toLanguage('svelte', 'Svelte', '', 'svelte'), isPage: true },
+  { ...toLanguage('vue', 'Vue', '', 'vue'), isPage: true },
+  toLanguage('zig', 'Zig', '', 'zig'),
 ]
 
 /** Languages with patterns. */

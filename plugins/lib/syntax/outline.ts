@@ -22,7 +22,8 @@ import {
 } from '../search/index.js'
 import { languageByName, languageByPath, type Language } from './languages.js'
 import { createItemFilter } from './outline_filter.js'
-import type { OutlinedFile, OutlineInput, OutlineItem, OutlineOutput } from './types.js'
+import { renderOutline } from './outline_text.js'
+import type { OutlinedFile, OutlineInput, OutlineItem, OutlineOutput, ParsedOutline } from './types.js'
 
 /** Returns a name on one line, at most 200 characters. */
 export const shortenName = (name: string): string => name.replace(/\s+/g, ' ').slice(0, 200)
@@ -62,11 +63,12 @@ export async function findOutlineSubjects(context: Context, input: OutlineInput)
 }
 
 /** Outlines by the version of the file, least recently used first. Holds the outlines of a whole directory. */
-const cache = new Map<string, OutlineItem[]>()
+const cache = new Map<string, ParsedOutline>()
 /** About 25 MB. */
 const MAX_CACHED_ITEMS = 100_000
 let cachedItems = 0
-const computeWeight = (items: OutlineItem[]): number => items.reduce((sum, { members }) => sum + 1 + members.length, 1)
+const computeWeight = ({ items }: ParsedOutline): number =>
+  items.reduce((sum, { members }) => sum + 1 + members.length, 1)
 
 type Identity = Pick<EntryStat, 'dev' | 'ino' | 'bytes' | 'mtime_ns' | 'mtime_ms'>
 
@@ -87,19 +89,19 @@ export async function readOutlineVersion(handle: Handle, engine: string): Promis
   )
 }
 
-export function getCachedItems(version: string): OutlineItem[] | undefined {
-  const items = cache.get(version)
-  if (items) {
+export function getCachedOutline(version: string): ParsedOutline | undefined {
+  const outline = cache.get(version)
+  if (outline) {
     cache.delete(version)
-    cache.set(version, items)
+    cache.set(version, outline)
   }
-  return items
+  return outline
 }
 
-export function cacheItems(version: string, items: OutlineItem[]): void {
+export function cacheOutline(version: string, outline: ParsedOutline): void {
   const before = cache.get(version)
-  cachedItems += computeWeight(items) - (before ? computeWeight(before) : 0)
-  cache.set(version, items)
+  cachedItems += computeWeight(outline) - (before ? computeWeight(before) : 0)
+  cache.set(version, outline)
   for (const [oldest, forgotten] of cache) {
     if (cachedItems <= MAX_CACHED_ITEMS || oldest === version) return
     cachedItems -= computeWeight(forgotten)
@@ -123,6 +125,13 @@ export function describeSkipped(large: string[], unread: string[]): Notice[] {
   return [...remark(large, 'too large to parse'), ...remark(unread, 'not read')]
 }
 
+function describeBroken(files: readonly OutlinedFile[]): Notice[] {
+  const broken = files.filter(({ isBroken }) => isBroken).map(({ path }) => path)
+  if (broken.length === 0) return []
+  const which = `${pluralize(broken.length, 'file')} did not parse whole: ${formatNames(broken)}`
+  return [notice('VT_SEARCH_PARSE', `${which}. Symbols next to a syntax error can be missing; grep finds them.`)]
+}
+
 const MAX_ANSWER = { items: 2000, bytes: 262_144 }
 
 /** Returns the part of a file that an answer shows. */
@@ -143,10 +152,9 @@ function shapeFile(
   file: OutlinedFile,
   kept: OutlineItem[],
   view: OutlineInput['view'],
-): { kept: OutlineItem[]; groups: Group[]; shaped: unknown; bytes: number } {
-  const groups = groupByKind(kept)
-  const shaped = toOutput({ ...file, items: kept }, groups, view)
-  return { kept, groups, shaped, bytes: Buffer.byteLength(JSON.stringify(shaped)) }
+): { kept: OutlineItem[]; shaped: unknown; bytes: number } {
+  const shaped = toOutput({ ...file, items: kept }, view)
+  return { kept, shaped, bytes: Buffer.byteLength(JSON.stringify(shaped)) }
 }
 
 /** Creates a check that gets files in path order and returns whether the answer has room for more. */
@@ -193,8 +201,15 @@ export function createOutlineAnswer(
     truncated,
     ...(sub !== undefined && { next: nextCall('outline', { ...given, path: sub }) }),
   }
-  const notices = [...drawn.notices, ...(drawn.listing ? listSearchNotices(drawn.listing) : [])]
-  const tail = left.length > 0 ? `${pluralize(left.length, 'file')} left out; outline a subdirectory.` : ''
+  const notices = [
+    ...drawn.notices,
+    ...describeBroken(drawn.files.slice(0, cutAt)),
+    ...(drawn.listing ? listSearchNotices(drawn.listing) : []),
+  ]
+  const tail = [
+    ...(items > MAX_ANSWER.items ? [`Only the first ${MAX_ANSWER.items} items are shown; give type or match.`] : []),
+    ...(left.length > 0 ? [`${pluralize(left.length, 'file')} left out; outline a subdirectory.`] : []),
+  ].join('\n')
   const none =
     drawn.files.length + drawn.beyond.length > 0
       ? 'No symbols in'
@@ -211,14 +226,15 @@ function fitFiles({ files: all, single }: DrawnOutline, view: OutlineInput['view
   const files: { shaped: unknown; text: string; symbols: number }[] = []
   let [items, bytes] = [0, 0]
   for (const [index, file] of all.entries()) {
-    const { kept, ...whole } = shaper(file)
+    const whole = shaper(file)
+    const { kept } = whole
     const shown =
       kept.length > MAX_ANSWER.items - items ? shapeFile(file, kept.slice(0, MAX_ANSWER.items - items), view) : whole
     items += kept.length
     bytes += shown.bytes
     if (bytes > MAX_ANSWER.bytes && index > 0) return { files, items, cutAt: index }
     if (kept.length > 0 || single) {
-      files.push({ shaped: shown.shaped, text: render(file, shown.groups), symbols: countSymbols(kept) })
+      files.push({ shaped: shown.shaped, text: renderOutline(file, shown.kept, view), symbols: countSymbols(kept) })
     }
     if (items > MAX_ANSWER.items) return { files, items, cutAt: index + 1 }
   }
@@ -227,9 +243,13 @@ function fitFiles({ files: all, single }: DrawnOutline, view: OutlineInput['view
 
 const countSymbols = (items: OutlineItem[]): number => items.reduce((sum, item) => sum + 1 + item.members.length, 0)
 
-function toOutput({ path, lang, items }: OutlinedFile, groups: Group[], view: OutlineInput['view']): unknown {
+function toOutput({ path, lang, items }: OutlinedFile, view: OutlineInput['view']): unknown {
   if (view === 'full') return { path, lang, items }
-  const shaped = groups.map(({ kind, names, members }) => ({ kind, names, ...(view === 'digest' && { members }) }))
+  const shaped = groupByKind(items).map(({ kind, names, members }) => ({
+    kind,
+    names,
+    ...(view === 'digest' && { members }),
+  }))
   return { path, lang, groups: shaped }
 }
 
@@ -249,12 +269,4 @@ function groupByKind(items: OutlineItem[]): Group[] {
     for (const member of members) group.members.push(member.name)
   }
   return [...groups.values()]
-}
-
-function render({ path, lang }: OutlinedFile, groups: Group[]): string {
-  const lines = groups.map(
-    ({ kind, names, members }) =>
-      `  ${kind}: ${names.join(', ')}${members.length > 0 ? ` — ${members.join(', ')}` : ''}`,
-  )
-  return [`${visibleLine(path)} (${lang})`, ...lines].join('\n')
 }

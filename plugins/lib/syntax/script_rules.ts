@@ -1,45 +1,22 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createTempFolder } from '../base/index.js'
+import { createCommonJsRules } from './commonjs_rules.js'
+import { exportRules } from './export_rules.js'
+import { MARK, type Extractor, type KindRule, type SyntaxRule } from './extractor.js'
 import type { Language } from './languages.js'
 import type { OutlineItem } from './types.js'
 
-type Rule = Record<string, unknown>
-type KindRule = Rule & { kind: string }
-
-/** One rule of `ast-grep outline --outline-rules` (ast-grep 0.51), which binds `$NAME`. */
-export interface Extractor {
-  id: string
-  language: string
-  role: 'item' | 'member'
-  symbolType: string
-  rule: KindRule
-  /** `$NAME` with or without a mark, or a fixed word. */
-  name: string
-  isImport?: boolean
-  isExported?: boolean
-  /** A member counts only in items of these rules. */
-  parentRuleIds?: string[]
-  isPublic?: boolean
-  /** Texts that a file must hold for the rule to find something; used by the library only. */
-  needs: (string | RegExp)[]
-}
 type How = Partial<Extractor>
 
-/**
- * Marks the name of a function without a body or a variable without a value. Such an item counts if no other item has
- * its name.
- */
-const MARK = '+'
-
-const named: Rule = { field: 'name', pattern: '$NAME' }
-const identifier: Rule = { ...named, kind: 'identifier' }
-const topLevel: Rule = { inside: { kind: 'program' } }
-const statements: Rule = { any: [{ kind: 'lexical_declaration' }, { kind: 'variable_declaration' }] }
-const matchAnyKind = (...kinds: string[]): Rule => ({ any: kinds.map((kind) => ({ kind })) })
+const named: SyntaxRule = { field: 'name', pattern: '$NAME' }
+const identifier: SyntaxRule = { ...named, kind: 'identifier' }
+const topLevel: SyntaxRule = { inside: { kind: 'program' } }
+const statements: SyntaxRule = { any: [{ kind: 'lexical_declaration' }, { kind: 'variable_declaration' }] }
+const matchAnyKind = (...kinds: string[]): SyntaxRule => ({ any: kinds.map((kind) => ({ kind })) })
 
 /** Reads only the keyword: the text of each part of a statement would take quadratic time. */
-const isConst: Rule = { has: { field: 'kind', regex: '^const$' } }
+const isConst: SyntaxRule = { has: { field: 'kind', regex: '^const$' } }
 const VARIABLES = [
   ['constant', isConst],
   ['variable', { not: isConst }],
@@ -79,7 +56,8 @@ class ScriptRules {
     for (const [word, symbol] of this.isPlain ? DECLARATIONS.slice(0, 2) : DECLARATIONS)
       this.addDeclaration(word, symbol)
     if (!this.isPlain) this.addSignatures()
-    if (!this.isPlain) this.addAbstractClasses()
+    if (this.isPlain) this.all.push(...createCommonJsRules(this.language, this.all.length))
+    else this.addAbstractClasses()
     this.addClassMembers()
     this.addExportedVariables()
     this.addOwnVariables()
@@ -105,14 +83,14 @@ class ScriptRules {
   }
 
   /** Adds a rule for statements that export the described declaration. */
-  private addExported(symbol: string, rule: Rule, how: How = {}, where: Rule = topLevel): void {
+  private addExported(symbol: string, rule: SyntaxRule, how: How = {}, where: SyntaxRule = topLevel): void {
     const needs = ['export', ...(how.needs ?? [])]
     const declaration = { field: 'declaration', ...rule }
     this.addItem(symbol, { kind: 'export_statement', has: declaration, ...where }, { ...how, needs })
   }
 
   /** Adds rules for ambient declarations, exported or not. */
-  private addDeclared(symbol: string, rule: Rule, how: How = {}, where: Rule = topLevel): void {
+  private addDeclared(symbol: string, rule: SyntaxRule, how: How = {}, where: SyntaxRule = topLevel): void {
     const needs = ['declare', ...(how.needs ?? [])]
     const declaration = { kind: 'ambient_declaration', has: rule }
     this.addExported(symbol, declaration, { ...how, needs }, where)
@@ -127,6 +105,7 @@ class ScriptRules {
     const has = { kind: 'export_clause', pattern: '$NAME' }
     const list = { regex: '^export\\s*\\{(?s:.*);$', not: { has: { field: 'source', pattern: '$SOURCE' } } }
     this.addItem('module', { kind: 'export_statement', has, ...list }, { name: 'exports', needs: ['export'] })
+    for (const { symbolType, rule, how } of exportRules) this.addItem(symbolType, rule, how)
     if (this.isPlain) return
     const space = { kind: 'internal_module', has: named }
     const needs = [/namespace|module/]
@@ -188,7 +167,7 @@ class ScriptRules {
     const marked = { name: `${MARK}$NAME`, needs: ['declare'] }
     for (const [symbol, word] of VARIABLES) {
       const single = { all: [statements, word, { has: declarator }, { not: several }] }
-      const within = (outer: Rule): Rule => ({ inside: { all: [statements, word, { inside: outer }] } })
+      const within = (outer: SyntaxRule): SyntaxRule => ({ inside: { all: [statements, word, { inside: outer }] } })
       this.addExported(symbol, single)
       this.addItem(symbol, { ...declarator, ...within(exporting) }, { needs: [EXPORTED_VARIABLE] })
       if (!this.isPlain) this.addDeclared(symbol, single, marked)
@@ -206,7 +185,7 @@ class ScriptRules {
   private addOwnVariables(): void {
     const isArrow = { has: { field: 'value', kind: 'arrow_function' } }
     const isValued = { has: { field: 'value', pattern: '$VALUE' } }
-    const add = (symbol: string, rule: Rule, word: Rule = {}): void => {
+    const add = (symbol: string, rule: SyntaxRule, word: SyntaxRule = {}): void => {
       const inside = { kind: 'lexical_declaration', ...word, ...topLevel }
       this.addItem(symbol, { kind: 'variable_declarator', has: identifier, inside, ...rule }, { isExported: false })
     }
@@ -238,9 +217,15 @@ export function writeScriptRules(language: Language): string | undefined {
 export function unmarkItems(items: OutlineItem[]): OutlineItem[] {
   const isMarked = ({ kind, name }: OutlineItem): boolean => kind !== 'module' && name.startsWith(MARK)
   const names = new Set(items.flatMap((item) => (isMarked(item) ? [] : [item.name])))
-  return items.flatMap((item) => {
+  const exported = new Set<string>()
+  const counted = items.flatMap((item) => {
     if (!isMarked(item)) return [item]
     const name = item.name.slice(MARK.length)
+    if (item.isExported) exported.add(name)
     return names.has(name) ? [] : (names.add(name), [{ ...item, name }])
   })
+  // `exports.run = run` exports a function that is declared elsewhere.
+  return counted.map((item) =>
+    !item.isExported && !item.isImport && exported.has(item.name) ? { ...item, isExported: true } : item,
+  )
 }

@@ -4,7 +4,8 @@ import type { Language } from './languages.js'
 import { shortenName } from './outline.js'
 import type { OutlineItem } from './types.js'
 import { createPositions } from './positions.js'
-import { loadScriptRules, unmarkItems, type Extractor } from './script_rules.js'
+import type { Extractor } from './extractor.js'
+import { loadScriptRules, unmarkItems } from './script_rules.js'
 
 /** A rule for the library. Each rule binds its own variable, which identifies the rule of a node. */
 interface LibraryRule {
@@ -46,6 +47,8 @@ export async function outlineScript(
   text: string,
   language: Language,
 ): Promise<OutlineItem[] | undefined> {
+  // A token that the parser added has no length; an empty script has no such node but its root.
+  if (text !== '' && root.find({ rule: { regex: '^$' } })) return undefined
   const rules = selectRules(text, language)
   const byKind = new Map<string, LibraryRule[]>()
   for (const one of rules) {

@@ -42,10 +42,15 @@ export interface OutlineItem {
   range: Range
   members: Member[]
 }
-export interface OutlinedFile {
+/** The symbols of a file. */
+export interface ParsedOutline {
+  items: OutlineItem[]
+  /** The file has syntax errors, so symbols can be missing. */
+  isBroken: boolean
+}
+export interface OutlinedFile extends ParsedOutline {
   path: string
   lang: string
-  items: OutlineItem[]
 }
 export interface OutlineOutput {
   view: OutlineInput['view']

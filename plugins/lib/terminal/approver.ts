@@ -1,6 +1,6 @@
 import { truncateLine } from '../../../core/text/index.js'
 import type { Approval, ApprovalAnswer, Io } from '../../../core/contract/index.js'
-import { askAlone, readLine } from './terminal.js'
+import { askAlone, frameText, readLine } from './terminal.js'
 
 /** Asks the person at the terminal to approve a call, and for which scope if the approval can be remembered. */
 export const createApprover =
@@ -9,11 +9,14 @@ export const createApprover =
     askAlone(terminal, (io) => askApproval(io, request))
 
 async function askApproval(io: Io, { question, covers }: Approval): Promise<ApprovalAnswer> {
-  if (covers !== undefined) io.stderr.write(`s = for this session, a = always: ${truncateLine(covers, 400)}\n`)
-  io.stderr.write(`${question}\n`)
+  const { columns = 80 } = (io.screen ?? io.stderr) as Partial<NodeJS.WriteStream>
+  const scopes =
+    covers === undefined ? [] : [`session or always, as a whole word, also allows: ${truncateLine(covers, 400)}`]
+  const intro = frameText([...scopes, question].join('\n'), columns, '  | ', '')
   const answer = await readLine(
     io,
-    covers === undefined ? 'Do it, or why not? [y/N] ' : 'Do it, or why not? [y/N/s/a] ',
+    covers === undefined ? 'Do it, or why not? [y/N] ' : 'Do it, or why not? [y/N/session/always] ',
+    `${intro}\n`,
   )
   const word = answer.toLowerCase()
   const scope = covers === undefined ? undefined : SCOPES.get(word)
@@ -28,9 +31,8 @@ const DECISIONS = new Map([
   ['no', false],
   ['', false],
 ])
+/** Answers that last are whole words, so that a slip of a key gives none. */
 const SCOPES = new Map<string, 'session' | 'always'>([
-  ['s', 'session'],
   ['session', 'session'],
-  ['a', 'always'],
   ['always', 'always'],
 ])

@@ -49,7 +49,7 @@ const FLAG_OWNERS = {
 }
 /** Prints a usage error, and the command that shows the right form. */
 function reportUsageError(text: string, command: Command, io: Io): void {
-  const elsewhere = explainFlag(text)
+  const elsewhere = explainFlag(text) ?? explainDash(text)
   if (elsewhere) return say(io, 'error', elsewhere)
   const [word = ''] = command.args
   const typed = command.commands.find((one) => one.name() === word || one.aliases().includes(word))
@@ -62,6 +62,15 @@ function reportUsageError(text: string, command: Command, io: Io): void {
       text.trimEnd().replace(/^error: /, ''),
   )
   io.stderr.write(`See \`${form} --help\`.\n`)
+}
+
+/** Explains a text that was read as an option because it begins with a dash. */
+function explainDash(text: string): string | undefined {
+  const word = /unknown option '(-+\s[^]*)'/.exec(text)?.[1]
+  return (
+    word &&
+    `'${toOneLine(word)}' looks like an option, because it begins with a dash. Write it last, after -- and a space.`
+  )
 }
 
 function explainFlag(text: string): string | undefined {

@@ -14,6 +14,13 @@ export const shouldPrintJson = ({ stdout }: Io, { json, text }: OutputForm): boo
 /** Formats a value as one line of JSON. Characters that move the cursor or reverse or hide text are escaped. */
 export const formatDocument = (value: unknown): string => `${visibleJson(JSON.stringify(value))}\n`
 
+/** Fences a text as a block of Markdown, with more backticks than the text has. */
+export function fenceBlock(language: string, text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length))
+  const marks = '`'.repeat(longest + 1)
+  return `${marks}${language}\n${text.replace(/\n$/, '')}\n${marks}`
+}
+
 const UNITS: readonly [seconds: number, unit: string][] = [
   [86_400, 'd'],
   [3600, 'h'],

@@ -1,5 +1,6 @@
 import { redactText, visible, visibleLine } from '../../../core/text/index.js'
 import type { Io } from '../../../core/contract/index.js'
+import { openTypedInput } from './typed_input.js'
 
 /** Escapes text of others for display. */
 export { visible as printable } from '../../../core/text/index.js'
@@ -25,6 +26,39 @@ export function createTerminalStream(): (text: string, whole?: boolean) => strin
     before = now.slice(-8)
     return shown
   }
+}
+
+/**
+ * Breaks a text of others into the rows of a terminal. `mark` begins each row, so that none looks like a line of this
+ * program; `first` begins the first row of a line.
+ */
+export function frameText(text: string, columns: number, mark = '│ ', first = mark): string {
+  const rows = visible(text)
+    .split('\n')
+    .flatMap((line) => breakLine(first + line.replaceAll('\t', '  '), Math.max(20, columns - 1), mark))
+  return rows.join('\n')
+}
+
+/** Breaks a line, at a space if possible. Characters outside of ASCII count as two columns, the most that they take. */
+function breakLine(line: string, columns: number, mark: string): string[] {
+  const rows = []
+  let rest = line
+  for (let end = findEnd(rest, columns); end < rest.length; end = findEnd(rest, columns)) {
+    const space = rest.lastIndexOf(' ', end)
+    const at = space > mark.length + columns / 2 ? space + 1 : end
+    rows.push(rest.slice(0, at))
+    rest = mark + rest.slice(at)
+  }
+  return [...rows, rest]
+}
+function findEnd(text: string, columns: number): number {
+  let end = 0
+  for (const letter of text) {
+    columns -= letter > '~' ? 2 : 1
+    if (columns < 0) break
+    end += letter.length
+  }
+  return end
 }
 
 /** Returns a text of others on one escaped line, with runs of white space as one space. */
@@ -97,22 +131,64 @@ export const askAlone = <T>(io: Io, ask: (io: Io) => Promise<T>): Promise<T> =>
 export const confirm = async (io: Io, question: string): Promise<boolean> =>
   /^y(es)?$/i.test(await readLine(io, `${question} [y/N] `))
 
-/** Reads one line from a person, trimmed; empty at the end of input and at an interruption. */
-export async function readLine(io: Io, question: string): Promise<string> {
+/** Lines within this time are one paste. */
+const PASTE_MS = 15
+
+/**
+ * Takes the keys that were typed before a question was shown. They answer nothing, so a caller keeps or drops them.
+ */
+export async function takeTypedAhead({ stdin }: Pick<Io, 'stdin'>): Promise<string> {
+  const input = stdin as NodeJS.ReadStream
+  if (!input.isTTY) return ''
+  const wasRaw = input.isRaw ?? false
+  let text = ''
+  const read = (chunk: Buffer | string): void => void (text += String(chunk))
+  // Without raw mode the terminal holds back an unfinished line.
+  input.setRawMode?.(true)
+  input.on('data', read)
+  // The event loop reads pending input once between two turns.
+  for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
+  input.off('data', read).pause()
+  input.setRawMode?.(wasRaw)
+  if (text.includes('\u0003')) process.kill(process.pid, 'SIGINT')
+  return text
+}
+
+/**
+ * Reads one answer from a person, trimmed; empty at the end of input and at an interruption. Keys that were typed
+ * before the question and pasted text are dropped, and several lines at once are one text. `intro` is printed before
+ * the question.
+ */
+export async function readLine(io: Io, question: string, intro = ''): Promise<string> {
   const { createInterface } = await import('node:readline')
-  const reader = createInterface({ input: io.stdin, output: io.screen ?? io.stderr })
+  await takeTypedAhead(io)
+  io.stderr.write(intro)
+  const typed = openTypedInput(io, () => {
+    io.stderr.write('\nPasted text answers nothing. Type the answer.\n')
+    reader.prompt(true)
+  })
+  const reader = createInterface({ input: typed.input, output: io.screen ?? io.stderr })
   return new Promise((resolve) => {
-    const answer = (text: string) => {
+    const lines: string[] = []
+    const answer = () => {
       io.signal.removeEventListener('abort', nothing)
-      resolve(text.trim())
+      resolve(lines.join('\n').trim())
       reader.close()
+      typed.close()
     }
-    const nothing = () => answer('')
-    reader.on('close', nothing)
+    const nothing = () => {
+      lines.length = 0
+      answer()
+    }
+    reader.on('line', (line) => {
+      if (lines.push(line) === 1) setTimeout(answer, PASTE_MS)
+    })
+    reader.on('close', answer)
     // In raw mode Ctrl-C is a key, so the signal is sent to the process here.
     // The answer waits for the signal, so that its reader finds the program interrupted.
     reader.on('SIGINT', () => (process.once('SIGINT', nothing), void process.kill(process.pid, 'SIGINT')))
     io.signal.addEventListener('abort', nothing)
-    reader.question(visible(question), answer)
+    reader.setPrompt(visible(question))
+    reader.prompt()
   })
 }

@@ -3,6 +3,7 @@ import { open } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { problem, VtError, type Contribution, type JsonObject, type Settings } from '../../../core/shapes/index.js'
+import { cleanSearchPath } from '../../../core/system/index.js'
 import { registerSecret, isSecretName, toText } from '../../../core/text/index.js'
 import type { AdapterContext } from '../../../core/contract/index.js'
 import { requireUnchanged } from '../../../core/trust/index.js'
@@ -115,9 +116,13 @@ async function readExternal(form: string, declared: JsonObject, asking: ValueSco
   return text
 }
 
+/** Reads a variable; PATH without folders that belong to others. */
+const readPlainVariable = (env: AdapterContext['env'], name: string): string | undefined =>
+  name === 'PATH' && env[name] !== undefined ? cleanSearchPath(env[name]) : env[name]
+
 /** Reads a variable; packages may declare a default. */
 function readVariable(name: string, { adapterContext, contribution, field }: ValueScope, byDefault: unknown): string {
-  const text = adapterContext.env[name]
+  const text = readPlainVariable(adapterContext.env, name)
   if (text === undefined) {
     if (typeof byDefault === 'string') return byDefault
     throw problem('VT_SECRET_MISSING', {
@@ -226,7 +231,7 @@ export function expandVariables(
   return text.replace(VARIABLE, (whole, name: string | undefined, fallback: string | undefined) => {
     if (name === undefined) return '$'
     const closed = contribution.layer === 'workspace' && !allowed.includes(name)
-    const value = closed ? undefined : adapterContext.env[name]
+    const value = closed ? undefined : readPlainVariable(adapterContext.env, name)
     if (value !== undefined && isSecretName(name)) registerSecret(value, name)
     if (value !== undefined || fallback !== undefined) return value ?? fallback!
     throw problem('VT_CONFIG_ENV', {

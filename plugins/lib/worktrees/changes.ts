@@ -42,17 +42,17 @@ export async function findTreeChanges(
   )
   const paths = [...new Set(touched)].filter((path) => !isUnmerged(path))
   if (paths.length === 0) return []
-  const stands = createFileStat(tree.root)
-  const [there, gone] = [paths.filter(stands), paths.filter((path) => !stands(path))]
-  if (gone.length > 0)
+  const exists = createFileStat(tree.root)
+  const [existing, missing] = [paths.filter(exists), paths.filter((path) => !exists(path))]
+  if (missing.length > 0)
     await queryStore(workspace, tree, ['update-index', '--force-remove', '-z', '--stdin'], {
       ...how,
-      input: toInput(gone),
+      input: toInput(missing),
     })
-  if (there.length > 0)
+  if (existing.length > 0)
     await queryStore(workspace, tree, ['update-index', '--add', '--remove', '--replace', '-z', '--stdin'], {
       ...how,
-      input: toInput(there),
+      input: toInput(existing),
     })
   const now = (await queryStore(workspace, tree, ['write-tree'], how)).toString().trim()
   return parseChanges(
@@ -86,10 +86,10 @@ export async function readBlobs(
   signal?: AbortSignal,
 ): Promise<Map<string, Buffer>> {
   const found = new Map<string, Buffer>()
-  const asked = [...new Set(oids)]
-  if (asked.length === 0) return found
+  const uniqueOids = [...new Set(oids)]
+  if (uniqueOids.length === 0) return found
   const output = await queryStore(workspace, tree, ['cat-file', '--batch'], {
-    input: Buffer.from(asked.map((oid) => `${oid}\n`).join('')),
+    input: Buffer.from(uniqueOids.map((oid) => `${oid}\n`).join('')),
     most: MAX_BYTES,
     ...(signal && { signal }),
   })

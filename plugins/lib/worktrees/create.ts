@@ -1,9 +1,10 @@
 import { cpSync, existsSync, mkdirSync, statfsSync, writeFileSync, type BigIntStats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { VtError } from '../../../core/shapes/index.js'
+import { readSmallFile } from '../../../core/system/index.js'
 import { WORKTREES_FOLDER } from '../../../core/trust/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { listEntries, findRepository, readSmallFile, type Repository } from '../git/index.js'
+import { listEntries, findRepository, type Repository } from '../git/index.js'
 import { openPrivateFolder } from '../state/index.js'
 import { readIndexedFiles, reuseIndexedFiles } from './indexed_files.js'
 import { toInput, isExcluded, parsePaths, createFileStat } from './names.js'
@@ -212,9 +213,9 @@ async function createStore(workspace: Workspace, id: string, { common, settings 
 const MAX_EXCLUDES_BYTES = 1024 * 1024
 /** Reads the ignore rules of the repository and the user outside of `.gitignore` files. */
 function readExcludes(common: string, settings: Repository['settings']): string {
-  const named = settings.findLast(
+  const excludesFile = settings.findLast(
     ({ key, scope }) => key === 'core.excludesfile' && ['system', 'global'].includes(scope),
   )?.value
-  const files = [...(named?.startsWith('/') ? [named] : []), join(common, 'info/exclude')]
+  const files = [...(excludesFile?.startsWith('/') ? [excludesFile] : []), join(common, 'info/exclude')]
   return `${files.map((file) => readSmallFile(file, MAX_EXCLUDES_BYTES) ?? '').join('\n')}\n`
 }

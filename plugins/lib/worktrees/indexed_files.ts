@@ -17,13 +17,13 @@ interface Entry {
   mode: string
   oid: string
   /** Stat data of the file in the index. */
-  state: string
+  statText: string
 }
 
 /**
  * Reads the index entries of the files below a folder, without files that have a filter or an encoding. Returns
- * `undefined` where the repository uses objects of another one or is not that of its working tree. Throws
- * VT_AGENT_NO_WORKTREE, VT_CALL_ABORTED.
+ * `undefined` if the repository borrows objects of another repository, or if it does not belong to its working tree.
+ * Throws VT_AGENT_NO_WORKTREE, VT_CALL_ABORTED.
  */
 export async function readIndexedFiles(
   repository: Repository,
@@ -39,23 +39,23 @@ export async function readIndexedFiles(
 }
 
 /**
- * Adds files to the index of a store whose bytes the repository already has, and returns those whose object has the
- * right size; the caller adds the rest again. An index entry is trusted as git trusts it: the stat is unchanged and
+ * Adds to the index of a store the files whose bytes the repository already has. Returns the files whose object has the
+ * right size; the caller must add all others. An entry is reused under the condition of git: the stat is unchanged and
  * older than the index. The size excludes files with converted line ends.
  */
 export async function reuseIndexedFiles(
   workspace: { root: string },
-  place: TreePaths,
-  kept: IndexedFiles,
+  paths: TreePaths,
+  indexed: IndexedFiles,
   files: ReadonlyMap<string, BigIntStats>,
   how: GitOptions,
 ): Promise<Set<string>> {
   const reusable = [...files].flatMap(([path, stat]) => {
-    const entry = kept.entries.get(path)
+    const entry = indexed.entries.get(path)
     return entry &&
-      stat.mtimeNs + TICK_NS < kept.written_ns &&
+      stat.mtimeNs + TICK_NS < indexed.written_ns &&
       entry.mode === toMode(stat) &&
-      entry.state === formatState(stat)
+      entry.statText === formatStat(stat)
       ? [{ path, bytes: stat.size, ...entry }]
       : []
   })
@@ -67,12 +67,12 @@ export async function reuseIndexedFiles(
   ])
   const input = Buffer.from(reusable.map(({ oid }) => `${oid}\n`).join(''))
   const [sizes] = await settleBoth(
-    queryStore(workspace, place, ['cat-file', '--batch-check=%(objecttype) %(objectsize)'], {
+    queryStore(workspace, paths, ['cat-file', '--batch-check=%(objecttype) %(objectsize)'], {
       input,
-      objects: kept.objects,
+      objects: indexed.objects,
       ...how,
     }),
-    queryStore(workspace, place, ['update-index', '-z', '--index-info'], { input: Buffer.concat(lines), ...how }),
+    queryStore(workspace, paths, ['update-index', '-z', '--index-info'], { input: Buffer.concat(lines), ...how }),
   )
   const found = sizes.toString().split('\n')
   return new Set(reusable.flatMap(({ path, bytes }, at) => (found[at] === `blob ${bytes}` ? [path] : [])))
@@ -84,8 +84,8 @@ function parseEntries(output: Buffer): Map<string, Entry> {
   const entries = new Map<string, Entry>()
   const text = output.toString('latin1')
   for (let found; (found = entry.exec(text));) {
-    const [, mode, oid, stage, name, state] = found as unknown as [string, string, string, string, string, string]
-    if (stage === '0') entries.set(encodeName(Buffer.from(name, 'latin1')), { mode, oid, state })
+    const [, mode, oid, stage, name, statText] = found as unknown as [string, string, string, string, string, string]
+    if (stage === '0') entries.set(encodeName(Buffer.from(name, 'latin1')), { mode, oid, statText })
   }
   return entries
 }
@@ -94,8 +94,8 @@ const toMode = (stat: BigIntStats): string => (!stat.isFile() ? '' : stat.mode &
 const SECOND_NS = 1_000_000_000n
 const toUint32 = (number: bigint): bigint => BigInt.asUintN(32, number)
 const formatTime = (ns: bigint): string => `${toUint32(ns / SECOND_NS)}:${ns % SECOND_NS}`
-/** Formats stat data as git prints it for an unchanged file. Flags would mean that git does not check the file. */
-const formatState = ({ ctimeNs, mtimeNs, dev, ino, uid, gid, size }: BigIntStats): string =>
+/** Formats stat data as git prints it for an unchanged file. `flags` is 0: git does not check a flagged file. */
+const formatStat = ({ ctimeNs, mtimeNs, dev, ino, uid, gid, size }: BigIntStats): string =>
   `  ctime: ${formatTime(ctimeNs)}\n  mtime: ${formatTime(mtimeNs)}\n` +
   `  dev: ${toUint32(dev)}\tino: ${toUint32(ino)}\n  uid: ${uid}\tgid: ${gid}\n` +
   `  size: ${toUint32(size)}\tflags: 0\n`

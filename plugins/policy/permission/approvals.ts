@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, sha256, writeState } from '../../../core/system/index.js'
-import { truncateLine } from '../../../core/text/index.js'
+import { redactText, truncateLine } from '../../../core/text/index.js'
 import type { Context, JsonObject, ApprovalMemory } from '../../../core/index.js'
 import { toCanonicalJson } from '../../../core/trust/index.js'
 import { getStartedCommands } from '../../lib/process/index.js'
@@ -167,7 +167,7 @@ async function store(scope: Scope, context: Context): Promise<void> {
     await using directory = await openPrivateFolder(context.workspace, APPROVALS_FOLDER)
     const entry = {
       version: 1,
-      covers: scope.covers,
+      covers: redactText(scope.covers),
       at: new Date().toISOString(),
       seal: createSeal(secret, scope, context.workspace.root),
     }

@@ -12,7 +12,7 @@ import {
 /** Checks whether a call would run in a mode with further allow rules. */
 export type RunCheck = (mode: Mode, more: readonly Rule[]) => Promise<boolean>
 
-const CHAT_SURFACES = ['agent', 'chat', 'tui']
+const CHAT_SURFACES = ['acp', 'agent', 'chat', 'tui']
 const LOOSER_MODES: Partial<Record<Mode, Mode>> = { plan: 'auto', ask: 'auto' }
 const MAX_RULES = 6
 

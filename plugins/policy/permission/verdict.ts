@@ -1,4 +1,6 @@
-import type { Call, JsonObject, Next, Verdict } from '../../../core/index.js'
+import type { Call, Context, JsonObject, Next, Verdict } from '../../../core/index.js'
+import { explainSecret, SECRET_NEXT_STEP } from '../../../core/workspace/index.js'
+import { listPlaceNames, type CallFacts } from '../../lib/rules/index.js'
 
 /** Parts of a verdict. */
 export interface VerdictText {
@@ -40,3 +42,14 @@ const describeAlternative = ({ effects, mode }: Call): string =>
 const formatFinalAnswer = (way: string): string =>
   'Not applied. The tool was denied, so no additional tool call ran. ' +
   `Latest verified evidence is above; next action: ${way}.`
+
+/** Denies a call that names a secret of the home, also by a word of a command. */
+export function refuseSecret({ call }: CallFacts, { explain, workspace: { isSecret } }: Context): Verdict {
+  explain?.({ home: true })
+  const named = listPlaceNames(call).find((name) => isSecret!(name))
+  return {
+    deny: explainSecret(named),
+    hint: `Do not repeat the call. ${SECRET_NEXT_STEP}`,
+    details: { not_applied: true },
+  }
+}

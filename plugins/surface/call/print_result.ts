@@ -1,6 +1,6 @@
 import { visible, visibleJson } from '../../../core/text/index.js'
 import type { ContentBlock, Io, Next, Problem, Result } from '../../../core/index.js'
-import { formatCall, createPaint } from '../../lib/terminal/index.js'
+import { formatCall, createPaint, toOneLine } from '../../lib/terminal/index.js'
 
 /** Prints a result for a person at a terminal: its text to stdout; the error and the next call to stderr. */
 export function printResult(result: Result, io: Io): void {
@@ -16,8 +16,8 @@ export function printResult(result: Result, io: Io): void {
 
 function printProblem({ code, message, hint, next }: Problem, io: Io): void {
   const { red, dim } = createPaint(io.stderr, io.env)
-  io.stderr.write(`vtcode: ${red('error')}: ${visible(`${code}: ${message}`)}\n`)
-  if (hint) io.stderr.write(`  ${visible(hint)}\n`)
+  io.stderr.write(`vtcode: ${red('error')}: ${toOneLine(`${code}: ${message}`)}\n`)
+  if (hint) io.stderr.write(`  ${toOneLine(hint)}\n`)
   if (next) io.stderr.write(`  ${dim(`Next: ${formatNextCall(next)}`)}\n`)
 }
 

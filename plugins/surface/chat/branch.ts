@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { findGitFolder, readSmallFile } from '../../lib/git/index.js'
+import { readSmallFile } from '../../../core/system/index.js'
+import { findGitFolder } from '../../lib/git/index.js'
 
 /** Returns a function that reads the current git branch of a folder; `undefined` without a repository. */
 export const createBranchReader = (folder: string) => (): string | undefined => {

@@ -4,9 +4,11 @@ import {
   readImages,
   formatGoal,
   formatNotApplied,
+  printNotApplied,
   printFailure,
   formatSummary,
   formatTasks,
+  parseGoal,
 } from '../../agent/cli/index.js'
 import type { Agent, GivenImage, Task as AgentTask } from '../../agent/index.js'
 import { fillPrompt, isInteractive, toOneLine, renderPromptHelp, findPrompt, say } from '../../lib/terminal/index.js'
@@ -56,7 +58,7 @@ export class ChatConversation {
     const outcome = await this.agent.run(task, { signal })
     this.code = outcome.exit_code
     const { outcome_code } = outcome
-    this.io.stderr.write(formatNotApplied(outcome))
+    printNotApplied(formatNotApplied(outcome), this.io)
     // A person at the terminal already knows which calls they refused.
     if (outcome_code === 'success' || (outcome_code === 'escalated' && isInteractive(this.io))) return true
     this.io.stderr.write(outcome_code === 'cancelled' ? 'cancelled\n' : `${formatSummary(outcome)}\n`)
@@ -121,12 +123,7 @@ export class ChatConversation {
       io.stderr.write(before === undefined ? 'There is no goal.\n' : 'The goal is cleared.\n')
       return undefined
     }
-    const lines = argument.split('\n').map((line) => line.trim())
-    const commands = lines.flatMap((line) => /^verify: *(\S.*)$/.exec(line)?.[1] ?? [])
-    const text = lines
-      .filter((line) => !line.startsWith('verify:'))
-      .join('\n')
-      .trim()
+    const { text, commands } = parseGoal(argument)
     if (text === '') {
       say(io, 'error', 'The goal has no text. Put it before the `verify:` lines: /goal <text>.')
       return undefined

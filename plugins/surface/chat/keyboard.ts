@@ -1,6 +1,7 @@
 import { clearLine, createInterface, cursorTo, type Interface } from 'node:readline'
 import { Writable } from 'node:stream'
 import type { Io } from '../../../core/index.js'
+import { takeTypedAhead } from '../../lib/terminal/index.js'
 
 /** Width of a line that fits most terminals. */
 const LINE_COLUMNS = 80
@@ -164,13 +165,15 @@ export class Keyboard {
 
   /** Gives the terminal to a question, then restores the typed text. */
   private async askAlone<T>(ask: (io: Io) => Promise<T>): Promise<T> {
-    const { line = '', cursor = 0 } = this.reader ?? {}
+    let { line = '', cursor = 0 } = this.reader ?? {}
     const { reader } = this
     this.breakLine()
     this.eraseLine()
     this.reader = undefined
     reader?.close()
     try {
+      const typed = (await takeTypedAhead(this.terminal)).replace(/\p{Cc}+/gu, ' ')
+      if (typed !== '') [line, cursor] = [line + typed, line.length + typed.length]
       return await ask({ ...this.terminal, signal: this.signal })
     } finally {
       if (!this.over) this.open()

@@ -1,13 +1,14 @@
 import type { Answers, Asker, JsonObject } from '../../../core/shapes/index.js'
+import { truncateLine } from '../../../core/text/index.js'
 import type { Approval, ApprovalAnswer } from '../../../core/contract/index.js'
 import type { Kernel } from '../../../core/index.js'
 import type { Overlay, UiEvent, UiHandle } from '../../tui/index.js'
-import { buildCallBlocks, formatQuestion } from './call_blocks.js'
-import { addAllowRule, findRules } from './approval_rules.js'
+import { addAllowRule, findRules, formatQuestion } from '../../agent/cli/index.js'
+import { buildCallBlocks } from './call_blocks.js'
 
 type OverlayResult = UiEvent & { type: 'overlay_result' }
 
-/** Asks the person questions, one overlay each. Letters of a message being typed are never an answer. */
+/** Asks the person questions, one overlay each. */
 export class Questions {
   private readonly open = new Map<string, (result: OverlayResult) => void>()
   private count = 0
@@ -107,32 +108,29 @@ export class Questions {
     for (const { id, header, question, options, focus_area, analysis_hints = [] } of questions) {
       this.handle.send({ type: 'notify', text: question })
       const notes = [focus_area, ...analysis_hints].filter((one) => one !== undefined).join(' · ')
-      const title = [header, question, notes].filter(Boolean).join('  ')
-      const rows = [
-        ...(options ?? []).map(({ label, description }) => ({ value: label, label, description })),
-        { value: OTHER, label: 'Something else', description: 'type your answer' },
-      ]
-      const chosen = options ? await this.pick(title, rows, undefined, signal) : OTHER
-      if (chosen === undefined) return undefined
-      if (chosen !== OTHER) {
-        answers[id] = { selected: [chosen] }
-        this.handle.send({ type: 'commit', block: { kind: 'note', text: `  ${question} ${chosen}` } })
-        continue
-      }
-      const inWords = {
+      const overlay = {
         kind: 'confirm' as const,
-        title,
-        body: [],
-        answers: [{ key: 'a', value: 'answer', label: 'answer' }],
-        texts: [{ value: 'answer', label: 'Your answer' }],
+        title: header,
+        body: [
+          { kind: 'text' as const, text: question },
+          ...(notes === '' ? [] : [{ kind: 'note' as const, text: notes }]),
+        ],
+        answers: [
+          ...(options ?? []).map(({ label, description }) => ({ value: label, label, description })),
+          { value: OTHER, label: options ? 'Something else' : 'Answer', description: 'type your answer' },
+        ],
+        texts: [{ value: OTHER, label: 'Your answer' }],
       }
       const { value, text } = await this.openOverlay(
-        (own) => ({ type: 'overlay', overlay: { ...inWords, id: own } }),
+        (own) => ({ type: 'overlay', overlay: { ...overlay, id: own } }),
         signal,
       )
       if (value === undefined) return undefined
-      this.handle.send({ type: 'commit', block: { kind: 'note', text: `  ${question} ${text ?? ''}` } })
-      answers[id] = { selected: [], ...(text && { other: text }) }
+      this.handle.send({
+        type: 'commit',
+        block: { kind: 'note', text: `  ${truncateLine(question, 60)} ${text ?? value}` },
+      })
+      answers[id] = value === OTHER ? { selected: [], ...(text && { other: text }) } : { selected: [value] }
     }
     return answers
   }
@@ -159,14 +157,15 @@ function createApprovalOverlay(
   { call: { slot, input }, reasons, covers }: Approval,
   { asks, allows }: { asks?: string; allows?: string },
 ): Overlay {
+  // Answers that last have no key: they take a selection and Enter.
   const lasting =
     covers === undefined
       ? []
       : [
-          { key: 's', value: 'session', label: 'yes, for this session' },
-          { key: 'a', value: 'always', label: 'always' },
+          { value: 'session', label: 'yes, for this session' },
+          { value: 'always', label: 'always' },
         ]
-  const ruled = allows === undefined ? [] : [{ key: 'r', value: 'rule', label: 'always, with a rule' }]
+  const ruled = allows === undefined ? [] : [{ value: 'rule', label: 'always, with a rule' }]
   const note = (text: string) => ({ kind: 'note' as const, text })
   return {
     kind: 'confirm',
@@ -176,8 +175,8 @@ function createApprovalOverlay(
       ...buildCallBlocks(input),
       note(reasons.join('\n')),
       ...(asks === undefined ? [] : [note(`rule that asks: ${asks}`)]),
-      ...(covers === undefined ? [] : [note(`s and a cover: ${covers}`)]),
-      ...(allows === undefined ? [] : [note(`r allows, after you edit it: ${allows}`)]),
+      ...(covers === undefined ? [] : [note(`session and always cover: ${covers}`)]),
+      ...(allows === undefined ? [] : [note(`the rule, which you can edit: ${allows}`)]),
     ],
     answers: [
       { key: 'y', value: 'yes', label: 'yes' },

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findProgram, listSearchFolders, spawnProgram } from '../../../core/system/index.js'
+import { cleanSearchPath, findProgram, listSearchFolders, spawnProgram } from '../../../core/system/index.js'
 import { say } from '../../lib/terminal/index.js'
 import { callAsUser } from './call_as_user.js'
 import type { ChatSession } from './chat_session.js'
@@ -47,7 +47,8 @@ export async function openExternalEditor({ io, handle, kernel }: ChatSession, te
   try {
     writeFileSync(file, text, { mode: 0o600 })
     handle.send({ type: 'suspend' })
-    const failed = await runEditor(program, [...args, file], kernel.workspace, env)
+    const clean = { ...env, PATH: cleanSearchPath(env['PATH'] ?? '') }
+    const failed = await runEditor(program, [...args, file], kernel.workspace, clean)
     handle.send({ type: 'resume' })
     if (failed === undefined) handle.send({ type: 'input', text: readFileSync(file, 'utf8').replace(/\n+$/, '') })
     else say(io, 'error', `${name} ${failed}; the message is unchanged.`)

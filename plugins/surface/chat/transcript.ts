@@ -1,7 +1,7 @@
-import { describeInput, formatPartLine, type EventSink } from '../../agent/cli/index.js'
+import { buildIntendedDiff, describeInput, formatPartLine, type EventSink } from '../../agent/cli/index.js'
 import type { Delta, Item, ThreadEvent } from '../../agent/index.js'
 import type { Block, UiHandle } from '../../tui/index.js'
-import { buildIntendedDiff, truncateForDisplay } from './call_blocks.js'
+import { truncateForDisplay } from './call_blocks.js'
 
 type ItemOf<T extends Item['type']> = Item & { type: T }
 const MAX_EXCERPT_LINES = 8

@@ -1,8 +1,7 @@
-import { PassThrough, Writable } from 'node:stream'
 import { version } from '../../../core/system/index.js'
-import { openWorkspace, type Io, type Kernel } from '../../../core/index.js'
+import { openWorkspace, type Kernel } from '../../../core/index.js'
 import { formatChildren, printFailure, readDialogue } from '../../agent/cli/index.js'
-import { formatColumns, toOneLine, say } from '../../lib/terminal/index.js'
+import { collectOutput, formatColumns, toOneLine, say } from '../../lib/terminal/index.js'
 import type { Block, SlashCommand } from '../../tui/index.js'
 import { callAsUser } from './call_as_user.js'
 import type { ChatSession } from './chat_session.js'
@@ -17,27 +16,13 @@ export async function showVerb(
   words: string[],
   { kernel = chat.kernel, ...how }: { kernel?: Kernel; signal?: AbortSignal; quiet?: true } = {},
 ): Promise<void> {
-  let text = ''
-  const stream = Object.assign(
-    new Writable({ decodeStrings: false, write: (chunk, _encoding, done) => ((text += String(chunk)), done()) }),
-    { isTTY: true },
-  )
-  // The command cannot ask questions.
-  const { withTerminal: _, onInterrupt: __, ...rest } = chat.io
-  const io: Io = {
-    ...rest,
-    ...how,
-    stdin: new PassThrough(),
-    stdout: stream,
-    stderr: stream,
-    env: { ...chat.io.env, NO_COLOR: '1' },
-  }
+  const { io, text } = collectOutput({ ...chat.io, ...how })
   const main = await kernel.inspection.loadSurface(verb)
   await main?.(kernel, words, io)
   showPage(
     chat,
     `vtcode ${[verb, ...words.filter((word) => !word.startsWith('--') && word !== chat.agent.model)].join(' ')}`,
-    { kind: 'output', text: text === '' ? 'No output.' : text },
+    { kind: 'output', text: text() || 'No output.' },
   )
 }
 

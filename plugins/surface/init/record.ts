@@ -4,7 +4,15 @@ import { isDeepStrictEqual } from 'node:util'
 import { sha256, writeStateSync } from '../../../core/system/index.js'
 import type { Kernel } from '../../../core/index.js'
 import { lock, openWorkspace, type OpenWorkspace } from '../../../core/workspace/index.js'
-import { readOwnFile, draftSettings, writeDraft, type FileDraft } from '../../lib/own_files/index.js'
+import {
+  readOwnFile,
+  createReversal,
+  draftSettings,
+  revertText,
+  writeDraft,
+  type FileDraft,
+  type Reversal,
+} from '../../lib/own_files/index.js'
 
 /** Path of a setting → its value before and after. */
 type SettingChanges = Record<string, { was?: unknown; now: unknown }>
@@ -15,7 +23,7 @@ export interface Plan {
 }
 /** Changes that `init` made for a workspace, for the undo. */
 interface InitRecord {
-  settings?: { file: string; keys: SettingChanges }
+  settings?: { file: string; keys: SettingChanges; reversal?: Reversal }
   /** Name → digest of the text. */
   files: Record<string, string>
 }
@@ -77,6 +85,7 @@ export async function writePlan(
         settings: {
           file: settings.draft.file,
           keys: { ...settings.keys, ...mergeEarlierKeys(before, settings.draft.file, settings.keys) },
+          ...toReversal(before, settings.draft),
         },
       }),
       files: { ...before?.files, ...Object.fromEntries(files.map(({ name, text }) => [name, sha256(text)])) },
@@ -89,6 +98,13 @@ export async function writePlan(
   } finally {
     workspace.close()
   }
+}
+
+/** Returns how to restore each byte of the settings file, also those before an earlier run. */
+function toReversal(record: InitRecord | undefined, { file, before, after }: FileDraft): { reversal?: Reversal } {
+  if (before === undefined || after === undefined) return {}
+  const earlier = record?.settings?.file === file ? record.settings.reversal : undefined
+  return { reversal: createReversal((earlier && revertText(before, earlier)) ?? before, after) }
 }
 
 /** Merges the keys of an earlier run, so that an undo restores the value before that run. */
@@ -152,12 +168,15 @@ async function removeUnchanged(workspace: OpenWorkspace, name: string, digest: s
 
 /** Drafts the settings with the earlier value of each key that still has the written value. */
 async function draftSettingsUndo(
-  { file, keys }: NonNullable<InitRecord['settings']>,
+  { file, keys, reversal }: NonNullable<InitRecord['settings']>,
   kept: string[],
 ): Promise<FileDraft | undefined> {
-  if (readOwnFile(file) === undefined) return undefined
+  const before = readOwnFile(file)
+  if (before === undefined) return undefined
+  const original = reversal && revertText(before, reversal)
+  if (original !== undefined) return { file, before, after: original }
   const { parse } = await import('yaml')
-  const now = parse(readOwnFile(file)!) as unknown
+  const now = parse(before) as unknown
   const readValue = (path: string) =>
     path.split('.').reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], now)
   const own = Object.entries(keys).filter(([path, change]) => isDeepStrictEqual(readValue(path), change.now))

@@ -1,13 +1,20 @@
 import type { CallToolResult, GetPromptResult, ReadResourceResult } from '@modelcontextprotocol/server'
 import { visible } from '../../../core/text/index.js'
 import type { ContentBlock, Failure, Offer, Result, Success } from '../../../core/index.js'
-import { truncateValue, nextLine, noticeLines, successText, valueLimit, valueText } from '../../lib/base/index.js'
+import {
+  detailLines,
+  noticeLines,
+  successText,
+  truncateLikeText,
+  valueText,
+  type ShownCall,
+} from '../../lib/base/index.js'
 
 export interface AnswerForm {
   /** Write a failure as one sentence, for tools whose calls are command lines instead of JSON. */
   words: boolean
-  /** Send the value as `structuredContent` too. */
-  structured: boolean
+  /** The call, to send its value as `structuredContent` too. */
+  structured?: ShownCall | undefined
 }
 
 /** Converts a result to that of an MCP tool: text for the model, plus images, links and the value. */
@@ -17,9 +24,7 @@ export function toCallToolResult(result: Result, { words, structured }: AnswerFo
   return {
     content: (result.ok ? combineBlocks(text, result) : [text]) as CallToolResult['content'],
     ...(structured && {
-      structuredContent: result.ok
-        ? truncateValue(result.output, result.text === undefined ? Infinity : valueLimit(result.text))
-        : { error: result.error },
+      structuredContent: result.ok ? truncateLikeText(result.output, result.text, structured) : { error: result.error },
     }),
     ...(!result.ok && { isError: true }),
     ...(notices.length > 0 && { _meta: { 'vtcode/notices': notices } }),
@@ -34,11 +39,11 @@ function combineBlocks(whole: ContentBlock & { type: 'text' }, result: Success):
   return remarks ? [...content, { type: 'text', text: remarks }] : content
 }
 
-/** Formats the error, its hint, the suggested next call and the notices. */
+/** Formats the error, its hint, details, next call and notices. */
 function formatFailure(result: Failure, words: boolean): string {
   const { code, message, hint } = result.error
   const lines = words ? [`Error: ${message} ${hint}`.trim()] : [`${code}: ${message}`, ...(hint ? [hint] : [])]
-  return [...lines, ...nextLine(result.error)].join('\n') + noticeLines(result)
+  return [...lines, ...detailLines(result.error)].join('\n') + noticeLines(result)
 }
 
 /** Converts a success to the contents of a resource. */

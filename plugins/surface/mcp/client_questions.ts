@@ -19,7 +19,7 @@ import type {
   JsonObject,
   Result,
 } from '../../../core/index.js'
-import { parseAnswers, toElicitationForm } from './elicitation_form.js'
+import { parseAnswers, toElicitationForm } from '../../lib/terminal/index.js'
 import type { Sdk } from './sdk.js'
 
 /** The parts of an MCP request that a call needs. */
@@ -116,11 +116,12 @@ export class ClientQuestions implements Client {
     requests: Readonly<Record<string, ClientRequest>>,
     state?: unknown,
   ): Promise<Record<string, JsonObject>> {
-    const open = Object.entries(requests).filter(([name, { method }]) => !isAnswer(method, this.#answers[name]))
+    const findAnswer = (name: string): unknown => this.#answers[toPluginKey(name)]
+    const open = Object.entries(requests).filter(([name, { method }]) => !isAnswer(method, findAnswer(name)))
     if (open.length === 0)
-      return Object.fromEntries(Object.keys(requests).map((name) => [name, this.#answers[name] as JsonObject]))
+      return Object.fromEntries(Object.keys(requests).map((name) => [name, findAnswer(name) as JsonObject]))
     for (const [name, { method, params = {} }] of open)
-      this.#questions[name] = { method, params } as InputRequests[string]
+      this.#questions[toPluginKey(name)] = { method, params } as InputRequests[string]
     this.#stateToSend = state
     throw new Error(RETRY_MESSAGE)
   }
@@ -151,6 +152,9 @@ export class ClientQuestions implements Client {
     })
   }
 }
+
+/** Keeps names that a plugin chose apart from those of approvals and questions. */
+const toPluginKey = (name: string): string => (/^(?:approve|ask|plugin)-/.test(name) ? `plugin-${name}` : name)
 
 const RETRY_MESSAGE = 'The client must answer first; it repeats the call with the answer.'
 

@@ -1,5 +1,5 @@
 import type { CallOptions, ContentBlock, JsonObject, Kernel } from '../../../core/index.js'
-import { nextLine, successText } from '../../lib/base/index.js'
+import { detailLines, successText } from '../../lib/base/index.js'
 import { loadSdk } from './sdk.js'
 import { createServer } from './server.js'
 
@@ -58,7 +58,7 @@ export function toAITools(kernel: Kernel, { lean = true, only, ...how }: AIToolO
           return {
             ok: false,
             code,
-            text: [`${code}: ${message}`, hint, ...nextLine(result.error)].filter(Boolean).join('\n'),
+            text: [`${code}: ${message}`, hint, ...detailLines(result.error)].filter(Boolean).join('\n'),
           }
         },
         // Version 6 of the AI SDK passes `{ output }`, version 5 the output itself.
@@ -93,9 +93,9 @@ export async function serveMcp(
   { session = `embedded-${crypto.randomUUID().slice(0, 8)}`, lean = false }: { session?: string; lean?: boolean } = {},
 ): Promise<void> {
   const server = createServer(kernel, loadSdk('stdio'), { session, lean })
-  const closed = server.onclose
+  const previousOnClose = server.onclose
   server.onclose = () => {
-    closed?.()
+    previousOnClose?.()
     void kernel.endSession(session)
   }
   await server.connect(transport as never)

@@ -1,75 +1,26 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/server'
 import { isObject } from '../../../core/shapes/index.js'
+import { createMessageSplitter, type RequestId } from '../../lib/frames/index.js'
 
 /** The largest line that is read, in bytes. */
 export const MAX_FRAME_BYTES = 10 * 1024 * 1024
-const EDGE_BYTES = 1024
-const NEWLINE = 10
-
-type Id = string | number | null
+type Id = RequestId
 export interface Receiver {
   message(message: JSONRPCMessage): void
   /** Refuses a text that is no message; `id` is that of the request if known. */
   refuse(id: Id, code: number, text: string): void
 }
 
-/**
- * Returns a function that splits a stream into lines and parses each as a message, reading every byte once.
- * A line over the limit is refused and its bytes are dropped as they arrive, so memory stays bounded.
- */
-export function createFrameReader({ message, refuse }: Receiver): (chunk: Buffer) => void {
-  let parts: Buffer[] = []
-  let size = 0
-  /** State of a line that is too long: whether its request has been answered, and its last bytes. */
-  let excess: { answered: boolean; tail: Buffer } | undefined
-
-  function take(part: Buffer): void {
-    size += part.length
-    if (excess) {
-      excess.tail = Buffer.concat([excess.tail, part.subarray(-EDGE_BYTES)]).subarray(-EDGE_BYTES)
-    } else if (size > MAX_FRAME_BYTES) {
-      const id = parseIdAtStart(
-        Buffer.concat([...parts, part.subarray(0, EDGE_BYTES)])
-          .subarray(0, EDGE_BYTES)
-          .toString('latin1'),
-      )
-      excess = {
-        answered: id !== null,
-        tail: Buffer.concat([
-          parts.at(-1)?.subarray(-EDGE_BYTES) ?? Buffer.alloc(0),
-          part.subarray(-EDGE_BYTES),
-        ]).subarray(-EDGE_BYTES),
-      }
-      parts = []
-      refuse(id, -32600, TOO_LARGE)
-    } else {
-      parts.push(part)
-    }
-  }
-
-  function end(): void {
-    const id = excess && !excess.answered ? parseIdAtEnd(excess.tail.toString('latin1')) : null
-    if (id !== null) refuse(id, -32600, TOO_LARGE)
-    const line = excess ? '' : (parts.length === 1 ? parts[0]! : Buffer.concat(parts, size)).toString('utf8')
-    parts = []
-    size = 0
-    excess = undefined
-    if (!/\S/.test(line)) return
-    const read = readMessage(line)
-    if ('message' in read) message(read.message)
-    else refuse(read.id, read.code, read.text)
-  }
-
-  return (chunk) => {
-    let from = 0
-    for (let to = chunk.indexOf(NEWLINE); to >= 0; to = chunk.indexOf(NEWLINE, from)) {
-      take(chunk.subarray(from, to))
-      end()
-      from = to + 1
-    }
-    if (from < chunk.length) take(chunk.subarray(from))
-  }
-}
+/** Returns a function that splits a stream into lines and parses each as a message; see `createMessageSplitter`. */
+export const createFrameReader = ({ message, refuse }: Receiver): ((chunk: Buffer) => void) =>
+  createMessageSplitter(MAX_FRAME_BYTES, {
+    line(text) {
+      const read = readMessage(text)
+      if ('message' in read) message(read.message)
+      else refuse(read.id, read.code, read.text)
+    },
+    refuse: (id) => refuse(id, -32600, TOO_LARGE),
+  })
 
 const TOO_LARGE = `The message is larger than ${MAX_FRAME_BYTES} bytes; split the call into smaller ones.`
 
@@ -153,10 +104,3 @@ function readId(value: unknown): Id {
 
 /** Rejects unsafe integers: two different ids could be read as one, and the SDK answers neither. */
 const isId = (id: unknown): id is string | number => typeof id === 'string' || Number.isSafeInteger(id)
-
-/** Returns the id of a message that was not read whole, if it is the first or last member. */
-const parseIdAtStart = (head: string): Id =>
-  parseId(/^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,256}")\s*,/.exec(head))
-const parseIdAtEnd = (tail: string): Id =>
-  parseId(/,\s*"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,256}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/.exec(tail))
-const parseId = (match: RegExpExecArray | null): Id => (match ? (JSON.parse(match[1]!) as Id) : null)

@@ -4,7 +4,7 @@ import { createServer as createHttpServer, type IncomingMessage, type ServerResp
 import type { AddressInfo } from 'node:net'
 import { parseArgs } from 'node:util'
 import type { Io, Kernel } from '../../../core/index.js'
-import { createRequestCheck, isLoopback } from '../../lib/page/index.js'
+import { createRequestCheck, isLoopback } from '../../lib/local_server/index.js'
 import { say } from '../../lib/terminal/index.js'
 import { MAX_FRAME_BYTES } from './frames.js'
 import { loadSdk } from './sdk.js'

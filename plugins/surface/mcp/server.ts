@@ -89,6 +89,8 @@ function serveTools(connection: ClientConnection, values: StructuredAnswers, lea
   })
   server.setRequestHandler('tools/call', ({ params: { name, arguments: input = {} } }, context) => {
     const structured = values.isWanted(connection, name, context)
+      ? { next: { tool: name, input }, schema: kernel.describe(name)?.input }
+      : undefined
     return runCall(connection, name, input, context, {
       surface: 'mcp',
       answer(result) {

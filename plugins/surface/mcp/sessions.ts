@@ -3,6 +3,8 @@ import type { WebStandardStreamableHTTPServerTransport as Transport } from '@mod
 import { isObject } from '../../../core/shapes/index.js'
 import { sha256 } from '../../../core/system/index.js'
 import type { Kernel } from '../../../core/index.js'
+import { callWhenRead } from '../../lib/local_server/index.js'
+import { hasRunningCommand } from '../../lib/process/index.js'
 import { MAX_FRAME_BYTES } from './frames.js'
 import type { HttpSdk } from './sdk.js'
 import { createServer, type PresentationOptions } from './server.js'
@@ -11,7 +13,7 @@ import type { WebRequest } from './web.js'
 const MAX_SESSIONS = 64
 /** Time that a session may be unused before it ends, in milliseconds. */
 const IDLE_MS = 30 * 60_000
-/** The most unknown session ids a minute; more of them are guesses. */
+/** Unknown session ids a minute; more are guesses. */
 const MAX_FORGED = 100
 
 export interface SessionsOptions {
@@ -21,27 +23,28 @@ export interface SessionsOptions {
   onerror: (error: Error) => void
 }
 
-interface OpenSession {
-  transport: Transport
+interface SessionUse {
   used: number
-  /** Number of answers that the client still reads, such as a stream of notifications. */
+  /** Answers that the client still reads, such as that of a running call. */
   read: number
+}
+interface OpenSession extends SessionUse {
+  transport: Transport
 }
 type OpenSessions = Map<string, OpenSession>
 
-/** The key in `_meta` by which a client of the 2026-07-28 revision names its session with a secret of its own. */
+/** The key in `_meta` by which a client names its session with a secret of its own. */
 const SESSION_KEY = 'dev.vtcode/session'
 
 /**
- * Serves both revisions at one address; sessions share nothing. Earlier revisions have sessions in the protocol.
- * The 2026-07-28 revision has none, so each request is a session that ends with its answer. The next request may come
- * from another client with the same token, so it gets no approval and no running command of an earlier one.
- * A client that names a session by a secret keeps it.
+ * Serves both revisions at one address; sessions share nothing. Earlier revisions have sessions in the protocol. In the
+ * 2026-07-28 revision each request is a session that ends with its answer, because the next one may come from another
+ * client with the same token. A client that names a session by a secret keeps it.
  */
 export function createSessions({ kernel, sdk, presentation, onerror }: SessionsOptions) {
   const open: OpenSessions = new Map()
-  /** Time of the last use of each named session, by id. */
-  const named = new Map<string, number>()
+  /** Named sessions by id. */
+  const named = new Map<string, SessionUse>()
   const createModernServer = (session: string) =>
     createServer(kernel, sdk, { ...presentation, session, keepsSession: named.has(session) })
   const modern = sdk.createMcpHandler(({ authInfo }) => createModernServer(authInfo!.clientId), {
@@ -57,11 +60,21 @@ export function createSessions({ kernel, sdk, presentation, onerror }: SessionsO
     }),
     kernel.inspection.onChange((uri) => modern.notify.resourceUpdated(uri)),
   ]
+  async function endSession(id: string): Promise<void> {
+    await open.get(id)?.transport.close()
+    if (named.delete(id)) await kernel.endSession(id)
+  }
+  /** Returns whether no session can be added. A full table first ends the longest unused one. */
+  async function isFull(): Promise<boolean> {
+    if (open.size + named.size < MAX_SESSIONS) return false
+    const oldest = findUnused([...open, ...named], kernel)
+    if (oldest !== undefined) await endSession(oldest)
+    return oldest === undefined
+  }
   let forged = 0
   const sweep = setInterval(() => {
     forged = 0
-    for (const { transport, used } of open.values()) if (Date.now() - used > IDLE_MS) void transport.close()
-    for (const [id, used] of named) if (Date.now() - used > IDLE_MS && named.delete(id)) void kernel.endSession(id)
+    for (const [id, use] of [...open, ...named]) if (isIdle(use)) void endSession(id)
   }, 60_000).unref()
 
   async function openSession({ request, parsed }: WebRequest): Promise<Response> {
@@ -71,12 +84,10 @@ export function createSessions({ kernel, sdk, presentation, onerror }: SessionsO
         'retry-after': '60',
       })
     if (id !== null) return createRefusal(404, 'Session not found; begin a new one with initialize.')
-    const opens = request.method === 'POST' && sdk.isInitializeRequest(parsed.parsedBody)
-    if (!opens)
-      return request.method === 'POST'
-        ? createRefusal(400, 'Begin with initialize, then send its mcp-session-id.')
-        : createRefusal(400, 'The header mcp-session-id is missing.')
-    if (await isFull(kernel, open, named)) return refuseFull()
+    if (request.method !== 'POST') return createRefusal(400, 'The header mcp-session-id is missing.')
+    if (!sdk.isInitializeRequest(parsed.parsedBody))
+      return createRefusal(400, 'Begin with initialize, then send its mcp-session-id.')
+    if (await isFull()) return refuseFull()
     return (await createSession({ kernel, sdk, presentation }, open)).handleRequest(request, parsed)
   }
 
@@ -84,10 +95,12 @@ export function createSessions({ kernel, sdk, presentation, onerror }: SessionsO
     const { request, parsed } = webRequest
     const name = readSessionName(parsed.parsedBody)
     const id = `mcp-${name === undefined ? randomUUID() : sha256(name)}`
-    if (name !== undefined && !named.has(id) && (await isFull(kernel, open, named))) return refuseFull()
-    if (name !== undefined) named.set(id, Date.now())
-    const reply = await modern.fetch(request, { ...parsed, authInfo: { token: '', clientId: id, scopes: [] } })
-    return name === undefined ? callWhenRead(reply, () => kernel.endSession(id)) : reply
+    if (name !== undefined && !named.has(id) && (await isFull())) return refuseFull()
+    const use = named.get(id) ?? { used: Date.now(), read: 0 }
+    if (name !== undefined) named.set(id, use)
+    const onEnd = name === undefined ? () => kernel.endSession(id) : trackReading(use)
+    const reply = modern.fetch(request, { ...parsed, authInfo: { token: '', clientId: id, scopes: [] } })
+    return callWhenRead(await reply, onEnd)
   }
 
   return {
@@ -110,22 +123,17 @@ export function createSessions({ kernel, sdk, presentation, onerror }: SessionsO
   }
 }
 
-/** Returns whether no session can be added. A full table first ends the longest unused session that reads no answer. */
-async function isFull(kernel: Kernel, open: OpenSessions, named: Map<string, number>): Promise<boolean> {
-  if (open.size + named.size < MAX_SESSIONS) return false
-  const evictable = [
-    ...[...open].filter(([, { read }]) => read === 0).map(([id, { used }]) => ({ id, used })),
-    ...[...named].map(([id, used]) => ({ id, used })),
-  ]
-  const oldest = evictable.sort((a, b) => a.used - b.used)[0]
-  if (!oldest) return true
-  await open.get(oldest.id)?.transport.close()
-  if (named.delete(oldest.id)) await kernel.endSession(oldest.id)
-  return false
+/** Finds the longest unused session that reads no answer and has no running command. */
+function findUnused(all: [string, SessionUse][], { inspection }: Kernel): string | undefined {
+  const isBusy = (id: string): boolean =>
+    [id, toKernelSession(id)].map(inspection.findSession).some((session) => session && hasRunningCommand(session))
+  const unused = all.filter(([id, { read }]) => read === 0 && !isBusy(id))
+  return unused.sort(([, a], [, b]) => a.used - b.used)[0]?.[0]
 }
-
+const toKernelSession = (id: string): string => `mcp-${sha256(id).slice(0, 32)}`
+const isIdle = ({ used, read }: SessionUse): boolean => read === 0 && Date.now() - used > IDLE_MS
 /** Records that a session reads an answer. Returns a function that records the end of the read. */
-function trackReading(session: OpenSession): () => void {
+function trackReading(session: SessionUse): () => void {
   const note = (change: number): void => {
     session.used = Date.now()
     session.read += change
@@ -142,43 +150,16 @@ function readSessionName(body: unknown): string | undefined {
   return typeof name === 'string' && name.length >= 16 && name.length <= 256 ? name : undefined
 }
 
-/** Returns an equal answer that calls `onEnd` after it was read or cancelled. */
-function callWhenRead(reply: Response, onEnd: () => void | Promise<void>): Response {
-  const reader = reply.body?.getReader()
-  if (!reader) {
-    void onEnd()
-    return reply
-  }
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        const { done, value } = await reader.read()
-        if (!done) return controller.enqueue(value)
-        controller.close()
-      } catch (error) {
-        controller.error(error)
-      }
-      await onEnd()
-    },
-    async cancel(reason) {
-      await reader.cancel(reason).catch(() => {})
-      await onEnd()
-    },
-  })
-  const { status, statusText, headers } = reply
-  return new Response(body, { status, statusText, headers })
-}
-
 /**
- * Creates a session that opens when its client initializes it and ends when its transport closes. Its id is a secret
- * of its client: folders and variables, which others see, contain a digest of it.
+ * Creates a session that opens when its client initializes it and ends when its transport closes. Its id is a secret of
+ * its client: what others see contains a digest of it.
  */
 async function createSession(
   { kernel, sdk, presentation }: Omit<SessionsOptions, 'onerror'>,
   open: OpenSessions,
 ): Promise<Transport> {
   const id = randomUUID()
-  const session = `mcp-${sha256(id).slice(0, 32)}`
+  const session = toKernelSession(id)
   const transport: Transport = new sdk.WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: () => id,
     onsessioninitialized: () => void open.set(id, { transport, used: Date.now(), read: 0 }),

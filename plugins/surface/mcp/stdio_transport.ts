@@ -6,7 +6,7 @@ import { createFrameReader } from './frames.js'
 import type { Front } from './front.js'
 
 /** Time that requests in flight have to finish after the client closed its end, in milliseconds. */
-const GRACE_MS = 1_000
+const GRACE_MS = 1_500
 
 /** The most UTF-16 units of answers that wait to be written. */
 const MAX_UNWRITTEN = 65_536

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { waitForDrain } from '../../lib/base/index.js'
-import type { RequestObjection } from '../../lib/page/index.js'
+import type { RequestObjection } from '../../lib/local_server/index.js'
 import { readMessage, type MessageRefusal } from './frames.js'
 
 /** Returns the body of a request, or `undefined` when it is larger than `limit` bytes. */

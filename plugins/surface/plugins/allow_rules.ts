@@ -37,7 +37,7 @@ export async function askToAllow(
   if (await confirm(io, 'Allow its tools?')) allowed.write([...allowed.rules, ...rules])
 }
 
-/** Removes the allow rules of a plugin, so that another one of its name is asked about again. */
+/** Removes the allow rules of a plugin, so that another plugin of its name is asked about again. */
 export function forgetAllowRules(
   inspection: Pick<Inspection, 'name' | 'contributions'>,
   { kernel }: { kernel: Kernel },

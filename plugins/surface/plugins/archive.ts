@@ -9,6 +9,8 @@ import { UserError } from './user_error.js'
 export const MAX_UNPACKED_BYTES = 256 * 1_048_576
 const MAX_ENTRIES = 20_000
 const MAX_RATIO = 100
+/** The end record of an empty zip. */
+const MIN_ARCHIVE_BYTES = 22
 
 interface Entry {
   path: string
@@ -19,7 +21,7 @@ interface Entry {
 
 /** Unpacks files and folders. Throws UserError for links, devices, paths outside the folder and duplicate names. */
 export async function unpack(archive: Buffer, into: string): Promise<void> {
-  if (archive.length < 22) throw new UserError('the archive is damaged')
+  if (archive.length < MIN_ARCHIVE_BYTES) throw new UserError('the archive is damaged')
   const accept = createEntryCheck(archive.length)
   const entries = isZip(archive)
     ? await readZip(archive, accept)
@@ -62,7 +64,8 @@ function createEntryCheck(packed: number): EntryCheck {
 }
 
 function toSafePath(path: string): string {
-  if (/[\0\\]|^\/|^[A-Za-z]:/.test(path)) throw new UserError(`the path '${path}' in the archive is no relative path`)
+  if (/[\0\\]|^\/|^[A-Za-z]:/.test(path))
+    throw new UserError(`the path '${path}' in the archive is not a relative path`)
   const parts = path.split('/').filter((part) => part !== '' && part !== '.')
   if (parts.includes('..')) throw new UserError(`the path '${path}' in the archive leads out of it`)
   return parts.join('/')
@@ -90,7 +93,7 @@ async function readTar(tar: Buffer, accept: EntryCheck): Promise<Entry[]> {
   } catch (error) {
     throw error instanceof UserError
       ? error
-      : new UserError(`the archive is damaged or no tar: ${(error as Error).message}`)
+      : new UserError(`the archive is damaged, or it is not a tar archive: ${(error as Error).message}`)
   }
   return all
 }

@@ -4,7 +4,7 @@ import { readBytes } from '../../../core/documents/index.js'
 import type { Io } from '../../../core/index.js'
 import type { Installed, PluginSource } from '../../../core/trust/index.js'
 import { toOneLine, say } from '../../lib/terminal/index.js'
-import type { FetchedSource } from './source.js'
+import type { FetchedSource } from './fetched_source.js'
 import { UserError } from './user_error.js'
 
 export const PLUGIN_NAME = /^(?!.*(?:--|\.\.))[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?$/
@@ -19,15 +19,15 @@ const FACT_FILES = [
 ]
 
 /** Chooses the name of a plugin. Warns where its own name is invalid. */
-export function choosePluginName({ root, name }: FetchedSource, wanted: string | undefined, io: Io): string {
+export function choosePluginName({ root, name }: FetchedSource, givenName: string | undefined, io: Io): string {
   const { name: claimed, unusable } = readPackageFacts(root)
-  const chosen = wanted ?? claimed ?? toPluginName(name)
+  const chosen = givenName ?? claimed ?? toPluginName(name)
   if (!PLUGIN_NAME.test(chosen) || RESERVED_NAME.test(chosen))
     throw new UserError(
       `'${chosen}' is no valid plugin name: use lower-case letters, digits, and single hyphens or dots between ` +
         'them; choose another with --name',
     )
-  if (wanted === undefined && unusable !== undefined)
+  if (givenName === undefined && unusable !== undefined)
     say(
       io,
       'warning',

@@ -1,6 +1,6 @@
 import { existsSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
-import { omitUndefined, isObject } from '../../../core/shapes/index.js'
+import { isObject } from '../../../core/shapes/index.js'
 import { isInside } from '../../../core/system/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { VtError, type Io, type Kernel } from '../../../core/index.js'
@@ -8,18 +8,15 @@ import { readTreeDigest } from '../../../core/trust/index.js'
 import { createTempFolder } from '../../lib/base/index.js'
 import { readPackageFacts, PLUGIN_NAME } from './identity.js'
 import { searchNpm } from './npm_registry.js'
-import type { IndexedPlugin, IndexContents, PinnedSource } from './indexed_plugin.js'
-import { ARCHIVE_NAME, fetchSource, isAddress, downloadText, type FetchedSource, type FetchOptions } from './source.js'
+import type { IndexedPlugin, IndexContents } from './indexed_plugin.js'
+import { pinSource, toShortText, type Base } from './pin_source.js'
+import { ARCHIVE_NAME, fetchSource, isAddress, downloadText } from './source.js'
+import type { FetchedSource, FetchOptions } from './fetched_source.js'
 import { UserError } from './user_error.js'
-
-/** The place that relative sources of an index start from. */
-type Base = { kind: 'folder'; root: string } | { kind: 'git'; address: string } | { kind: 'web'; url: string }
 
 const MAX_BYTES = 4 * 1_048_576
 const MAX_ENTRIES = 10_000
-const MAX_TEXT = 500
 const NAME_RULE = 'lower-case letters, digits, and single hyphens or dots between them'
-const HASH_PATTERN = /^(?:(?:tree1:)?sha256-|sha(?:384|512)-)[\w+/]+={0,2}$|^[0-9a-f]{64}$/i
 /** File names of the list in the folder or repository of an index, in search order. */
 const LIST_FILES = [
   '.claude-plugin/marketplace.json',
@@ -114,7 +111,10 @@ export async function fetchOffer(
 async function readList(index: string, context: { kernel: Kernel; io: Io }): Promise<IndexContents> {
   if (/^https?:\/\//.test(index) && !/\.git\/?(?:#.*)?$/.test(index) && !ARCHIVE_NAME.test(new URL(index).pathname)) {
     const url = parseIndexUrl(index)
-    return parseEntries(index, await downloadText(url, MAX_BYTES, context), { kind: 'web', url: url.href })
+    return parseEntries(index, await downloadText(url, MAX_BYTES, context, requireHttps), {
+      kind: 'web',
+      url: url.href,
+    })
   }
   if (isAddress(index)) return fetchList(index, context)
   const path = index.replace(/^~(?=\/)/, () => context.io.env['HOME'] ?? '~')
@@ -158,9 +158,13 @@ function findListFile(folder: string): string {
 /** Parses the URL of an index. Requires https: an attacker who can change an index in transit can change its hashes. */
 function parseIndexUrl(index: string): URL {
   const url = new URL(index)
+  requireHttps(url)
+  return url
+}
+
+function requireHttps(url: URL): void {
   if (url.protocol !== 'https:' && !['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname))
     throw new UserError('an index on the web needs https')
-  return url
 }
 
 /** Parses marketplace.json of Claude and Codex and plain lists: `plugins` is a list of entries or a map by name. */
@@ -200,9 +204,6 @@ function parseEntries(index: string, text: string, base: Base): IndexContents {
   return { offers: [...known.values()], problems }
 }
 
-const toShortText = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value.slice(0, MAX_TEXT) : undefined
-
 function readFacts({
   description,
   version,
@@ -227,84 +228,4 @@ function readFacts({
     ...Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)),
     keywords: words.slice(0, 50),
   }
-}
-
-/** Returns the source of an entry with the promised commit and hash, or the reason why it is unavailable. */
-function pinSource(
-  entry: Record<string, unknown>,
-  folder: string,
-  base: Base,
-): Pick<IndexedPlugin, 'pinned' | 'unavailable'> {
-  const source = entry['source'] ?? entry['url'] ?? entry['repository']
-  const fields = isObject(source) ? source : {}
-  const readField = (...keys: string[]): string | undefined =>
-    keys.map((key) => toShortText(fields[key]) ?? toShortText(entry[key])).find((value) => value !== undefined)
-  const place = isObject(source) ? toAddress(source) : toShortText(source)
-  const [ref, commit, integrity] = [
-    toShortText(fields['ref']),
-    readField('sha', 'commit'),
-    readField('integrity', 'sha256'),
-  ]
-  if (place === undefined) return { unavailable: 'its source has no known kind' }
-  if (commit !== undefined && !/^[0-9a-f]{40}$/.test(commit))
-    return { unavailable: `its commit '${commit}' does not have 40 hexadecimal digits` }
-  const isUnknownHash = integrity !== undefined && !HASH_PATTERN.test(integrity)
-  if (isUnknownHash)
-    return {
-      unavailable:
-        `its hash '${integrity}' is unknown; known: sha256-…, sha512-…, tree1:sha256-…, ` + '64 hexadecimal digits',
-    }
-  const [kind, path] = [toShortText(fields['source']), toShortText(fields['path'])]
-  const promised = { ...omitUndefined({ ref, commit, integrity }) }
-  // `path` of an object is a folder in the repository, except for a local source.
-  const subfolder = path !== undefined && kind !== 'local' ? { subdir: path.replace(/^\.\//, '') } : {}
-  if (!isAddress(place)) return pinRelativeSource([folder, place].filter(Boolean).join('/'), promised, base)
-  if (toShortText(fields['registry']) !== undefined)
-    return { unavailable: 'it names a registry of its own, but only the registry of your npm settings is used' }
-  if (base.kind !== 'folder' && /^(?:git\+)?file:/.test(place))
-    return { unavailable: 'it names a file of this machine, which only a local index may do' }
-  if (/^https?:/.test(place) && ARCHIVE_NAME.test(new URL(place).pathname) && integrity === undefined)
-    return { unavailable: 'it is an archive on the web, and the index gives no hash for it' }
-  return { pinned: { address: place, ...subfolder, ...promised } }
-}
-
-function toAddress(source: Record<string, unknown>): string | undefined {
-  const { source: kind, repo, url, package: spec, version, path } = source
-  if (typeof repo === 'string') return `github:${repo}`
-  if (typeof spec === 'string') return `npm:${spec}${typeof version === 'string' ? `@${version}` : ''}`
-  if (typeof url === 'string') return url
-  return kind === 'local' && typeof path === 'string' ? path : undefined
-}
-
-/** Resolves a source relative to its index. */
-function pinRelativeSource(
-  path: string,
-  promised: Omit<PinnedSource, 'address'>,
-  base: Base,
-): Pick<IndexedPlugin, 'pinned' | 'unavailable'> {
-  const outside = { unavailable: `its source '${path}' leads out of the index` }
-  const parts = path.split('/').filter((part) => part !== '' && part !== '.')
-  if (isAbsolute(path) || /[\\\0]|^[A-Za-z]:/.test(path) || parts.includes('..')) return outside
-  if (base.kind === 'git') {
-    const [address, ref] = base.address.split('#') as [string, string?]
-    return {
-      pinned: { address, ...omitUndefined({ ref }), ...(parts.length > 0 && { subdir: parts.join('/') }), ...promised },
-    }
-  }
-  if (base.kind === 'folder') {
-    const target = join(base.root, ...parts)
-    if (!existsSync(target)) return { unavailable: `its source '${path}' does not exist` }
-    return isInside(realpathSync(base.root), realpathSync(target))
-      ? { pinned: { address: target, ...promised } }
-      : outside
-  }
-  if (!ARCHIVE_NAME.test(path))
-    return {
-      unavailable:
-        'its source is a folder next to the index, which cannot be fetched from the web; use the git repository ' +
-        'of the index',
-    }
-  return promised.integrity === undefined
-    ? { unavailable: 'it is an archive on the web, and the index gives no hash for it' }
-    : { pinned: { address: new URL(parts.join('/'), base.url).href, ...promised } }
 }

@@ -35,7 +35,8 @@ import { fetchOffer, isIndexName, findOffer } from './indexes.js'
 import { readProvenance } from './npm_registry.js'
 import { UserError } from './user_error.js'
 import { renderConsent, renderDifference, formatDiagnostic, renderProvenance } from './show.js'
-import { fetchAgain, fetchSource, type FetchedSource } from './source.js'
+import { fetchAgain, fetchSource } from './source.js'
+import type { FetchedSource } from './fetched_source.js'
 
 export interface InstallOptions {
   kernel: Kernel
@@ -114,7 +115,7 @@ export async function addPlugin(address: string, options: AddOptions): Promise<s
   })
 }
 
-/** Fetches a source or a plugin of an index. Prints the source and, for npm, the attestation of the registry. */
+/** Fetches a plugin. Prints its source and the attestation of the npm registry. */
 async function fetchPlugin(
   address: string,
   into: string,
@@ -123,16 +124,16 @@ async function fetchPlugin(
   const fetching = { kernel, io, into, ref, sha256, name }
   const offer = isIndexName(address) ? await findOffer(address, fetching) : undefined
   const fetched = offer ? await fetchOffer(offer, fetching) : await fetchSource(address, fetching)
-  const provenance = await readProvenance(fetched.source, fetching)
+  const provenance = await readProvenance(fetched, fetching)
   if (typeof provenance === 'object' && !provenance.same_bytes)
     throw new UserError(
       `the attestation of its registry is for another archive than ${fetched.source.integrity ?? 'this one'}`,
     )
-  const named =
+  const origin =
     offer || fetched.source.integrity !== undefined
       ? [`source  ${toOneLine(Object.values(fetched.source).join(' '))}`]
       : []
-  const facts = [...(offer ? [`index   ${toOneLine(offer.index)}`] : []), ...named, ...renderProvenance(provenance)]
+  const facts = [...(offer ? [`index   ${toOneLine(offer.index)}`] : []), ...origin, ...renderProvenance(provenance)]
   io.stderr.write(facts.map((line) => `${line}\n`).join(''))
   return fetched
 }

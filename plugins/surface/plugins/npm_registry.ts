@@ -1,7 +1,7 @@
 import { omitUndefined, isObject } from '../../../core/shapes/index.js'
-import type { PluginSource } from '../../../core/trust/index.js'
+import type { FetchedSource } from './fetched_source.js'
 import type { IndexedPlugin } from './indexed_plugin.js'
-import { runNpm } from './npm.js'
+import { parseJson, runNpm } from './npm.js'
 import { downloadText } from './source.js'
 import type { ProgramContext } from './capture_output.js'
 import { UserError } from './user_error.js'
@@ -76,24 +76,18 @@ export interface Provenance {
 
 /** Reads the attestation of a package; returns a sentence where it cannot be read. */
 export async function readProvenance(
-  { type, url = '', ref, integrity }: PluginSource,
+  { source: { integrity = '' }, attested }: FetchedSource,
   starting: ProgramContext,
 ): Promise<Provenance | string | undefined> {
-  if (type !== 'npm' || ref === undefined) return undefined
+  if (attested === undefined) return undefined
   try {
-    const name = url.replace(/(?<=.)@.*$/, '')
-    const view = parseJson(await runNpm(['view', `${name}@${ref}`, 'dist', '--json'], starting, (_, text) => text))
-    const attested = isObject(view) && isObject(view['attestations']) ? view['attestations']['url'] : undefined
-    if (typeof attested !== 'string') return undefined
     if (!URL.canParse(attested)) return 'its attestation has an invalid URL'
     return (
-      parseProvenance(
-        parseJson(await downloadText(new URL(attested), MAX_ATTESTATION_BYTES, starting)),
-        integrity ?? '',
-      ) ?? 'its attestation names no source'
+      parseProvenance(parseJson(await downloadText(new URL(attested), MAX_ATTESTATION_BYTES, starting)), integrity) ??
+      'its attestation names no source'
     )
   } catch (error) {
-    return `its attestation cannot be read: ${(error as Error).message}`.replace(/\.$/, '')
+    return `its attestation cannot be read: ${(error as Error).message}`
   }
 }
 
@@ -136,12 +130,4 @@ const firstItem = (value: unknown): unknown => (Array.isArray(value) ? (value as
 const readText = (value: unknown, ...keys: string[]): string | undefined => {
   const found = readPath(value, ...keys)
   return typeof found === 'string' ? found : undefined
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
 }

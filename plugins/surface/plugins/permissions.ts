@@ -98,10 +98,10 @@ function describeProvider(provider: JsonObject): string {
     auth === undefined && api_key_env !== 'none'
       ? [toText(api_key_env ?? `${toText(name).toUpperCase().replace(/-/g, '_')}_API_KEY`)]
       : []
-  const named = [...JSON.stringify([base_url ?? '', headers ?? {}]).matchAll(/\$\{?(\w+)/g)].map(
+  const referenced = [...JSON.stringify([base_url ?? '', headers ?? {}]).matchAll(/\$\{?(\w+)/g)].map(
     ([, variable]) => variable!,
   )
-  const variables = [...new Set([...key, ...named])]
+  const variables = [...new Set([...key, ...referenced])]
   return (
     'sends conversations and tools to the models at ' +
     `${toText(base_url ?? packageName)}${variables.length > 0 ? `, with the values of ${variables.join(', ')}` : ''}`

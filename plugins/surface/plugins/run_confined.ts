@@ -1,6 +1,6 @@
 import { realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { isInside } from '../../../core/system/index.js'
+import { cleanSearchPath, isInside } from '../../../core/system/index.js'
 import { programFile, type Kernel } from '../../../core/index.js'
 import { createTempFolder } from '../../lib/base/index.js'
 import { runShort } from '../../lib/process/index.js'
@@ -52,7 +52,7 @@ export async function runConfined(trial: PluginTrial, kernel: Kernel): Promise<C
       file: process.execPath,
       args: ['--no-warnings', CHILD_FILE, JSON.stringify({ ...task, context: { ...task.context, env: {} } })],
       cwd: folder,
-      env: { PATH: io.env['PATH'] ?? '' },
+      env: { PATH: cleanSearchPath(io.env['PATH'] ?? '') },
     }
     const settings = { ...limits, network: hasNetworkAccess(inspection) }
     const readable = [...listProgramPaths(), resolveVisiblePath(trial.path, io.env['HOME'] ?? '/')]

@@ -45,9 +45,9 @@ export async function searchPlugins(kernel: Kernel, words: string[], json: boole
  * this check.
  */
 function rankOffers(offers: IndexedPlugin[], words: readonly string[]): IndexedPlugin[] {
-  const wanted = words.map((word) => word.toLowerCase())
+  const lowerCaseWords = words.map((word) => word.toLowerCase())
   const computeDistance = ({ name, description = '', keywords }: IndexedPlugin): number => {
-    const places = wanted.map((word) =>
+    const distances = lowerCaseWords.map((word) =>
       name === word
         ? 0
         : name.includes(word)
@@ -56,7 +56,7 @@ function rankOffers(offers: IndexedPlugin[], words: readonly string[]): IndexedP
             ? 2
             : Infinity,
     )
-    return places.reduce((sum, place) => sum + place, 0)
+    return distances.reduce((sum, distance) => sum + distance, 0)
   }
   const rows = offers
     .map((offer) => ({ offer, far: computeDistance(offer) }))
@@ -92,20 +92,20 @@ function renderOffer(
  */
 export async function showUninstalled(
   kernel: Kernel,
-  wanted: string,
+  nameOrAddress: string,
   json: boolean,
   io: Io,
 ): Promise<number | undefined> {
   const into = createTempFolder('look')
   try {
-    const offer = isIndexName(wanted) ? await findOffer(wanted, { kernel, io }) : undefined
-    if (!offer && !isAddress(wanted)) return undefined
+    const offer = isIndexName(nameOrAddress) ? await findOffer(nameOrAddress, { kernel, io }) : undefined
+    if (!offer && !isAddress(nameOrAddress)) return undefined
     const fetching = { kernel, io, into }
-    const fetched = offer ? await fetchOffer(offer, fetching) : await fetchSource(wanted, fetching)
+    const fetched = offer ? await fetchOffer(offer, fetching) : await fetchSource(nameOrAddress, fetching)
     const name = choosePluginName(fetched, undefined, io)
     const inspection = await inspect(fetched.root, createInspectContext({ kernel, io }), { name })
-    const provenance = await readProvenance(fetched.source, fetching)
-    const add = `vtcode plugins add ${offer ? wanted : `'${wanted}'`}`
+    const provenance = await readProvenance(fetched, fetching)
+    const add = `vtcode plugins add ${offer ? nameOrAddress : `'${nameOrAddress}'`}`
     const facts = {
       installed: false,
       ...(offer && { offer }),

@@ -1,41 +1,17 @@
 import { hash } from 'node:crypto'
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { isObject } from '../../../core/shapes/index.js'
+import { omitUndefined } from '../../../core/shapes/index.js'
 import { startDeadline, sha256 } from '../../../core/system/index.js'
 import { readBytes } from '../../../core/documents/index.js'
-import { VtError, type Io, type Kernel } from '../../../core/index.js'
 import { readTreeDigest, type PluginSource } from '../../../core/trust/index.js'
-import { download, toHost, networkFailure } from '../../lib/net/index.js'
+import { download } from '../../lib/net/index.js'
 import { MAX_UNPACKED_BYTES, unpack } from './archive.js'
-import { runNpm } from './npm.js'
-import { captureVerbOutput } from './capture_output.js'
-import { UserError } from './user_error.js'
-
-export interface FetchedSource {
-  /** A temporary folder with the fetched files. */
-  root: string
-  source: PluginSource
-  /** The default name of the plugin. */
-  name: string
-}
-export interface FetchOptions {
-  kernel: Kernel
-  io: Io
-  /** An empty temporary folder. */
-  into: string
-  ref?: string | undefined
-  /** A folder of the repository. */
-  subdir?: string | undefined
-  /**
-   * The required hash of the archive: 64 hexadecimal digits of SHA-256, or `sha256-…`, `sha384-…`, `sha512-…` in
-   * base64.
-   */
-  sha256?: string | undefined
-  /** The name that the user chose. */
-  name?: string | undefined
-}
+import { cloneRepository } from './git_source.js'
+import { findTarball, isAtRegistry, runNpm } from './npm.js'
+import type { FetchedSource, FetchOptions } from './fetched_source.js'
+import { toUserError, UserError } from './user_error.js'
 
 export const ARCHIVE_NAME = /\.(?:tar\.gz|tgz|tar|zip|mcpb)$/
 const PACKAGE_SPEC = /^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*(?:@[\w.^~<>=|*+-]+)?$/i
@@ -44,6 +20,9 @@ const GIT_URL = /^(?:(?:git\+)?(?:https|ssh|file):\/\/\S+|[\w.-]+@[\w.-]+:\S+)$/
 /** Checks whether a text is an address and no path. */
 export const isAddress = (text: string): boolean =>
   /^(?:npm|github):/.test(text) || GIT_URL.test(text) || (/^https?:\/\//.test(text) && URL.canParse(text))
+
+/** Checks whether git would start ssh for an address. */
+export const isSsh = (address: string): boolean => /^(?:git\+)?ssh:|^[\w.-]+@/.test(address)
 
 /** Fetches a source into `into`. Throws UserError. */
 export const fetchSource = async (address: string, fetching: FetchOptions): Promise<FetchedSource> =>
@@ -111,11 +90,11 @@ function copyFolder(path: string, { into }: FetchOptions): FetchedSource {
 async function unpackArchive(
   bytes: Buffer,
   source: PluginSource,
-  { into, sha256: wanted }: FetchOptions,
+  { into, sha256: expected }: FetchOptions,
 ): Promise<FetchedSource> {
-  const actual = wanted === undefined ? undefined : computeHash(bytes, wanted)
-  if (actual !== undefined && actual !== wanted && actual !== wanted?.toLowerCase())
-    throw new UserError(`the archive has the hash ${actual} instead of ${wanted}`)
+  const actual = expected === undefined ? undefined : computeHash(bytes, expected)
+  if (actual !== undefined && actual !== expected && actual !== expected?.toLowerCase())
+    throw new UserError(`the archive has the hash ${actual} instead of ${expected}`)
   const root = join(into, 'unpacked')
   mkdirSync(root)
   await unpack(bytes, root)
@@ -144,118 +123,59 @@ function findOnlyFolder(root: string): string {
 
 async function downloadArchive(url: string, fetching: FetchOptions): Promise<FetchedSource> {
   if (fetching.sha256 === undefined) throw new UserError('an archive on the web needs its hash in --sha256')
-  const settings = fetching.kernel.settings.web
-  using limit = startDeadline(300_000, fetching.io.signal)
-  try {
-    return await unpackArchive(
-      await download(url, { max_bytes: MAX_UNPACKED_BYTES, signal: limit.signal }, settings),
-      { type: 'archive', url },
-      fetching,
-    )
-  } catch (error) {
-    if (error instanceof UserError) throw error
-    const known = error instanceof VtError ? error : (networkFailure(error, toHost(new URL(url))) as Error)
-    throw new UserError(known.message.replace(/\.$/, ''))
-  }
+  return unpackArchive(await downloadBytes(url, fetching), { type: 'archive', url }, fetching)
 }
 
-/** Downloads a text by the rules of every web request. Throws VT_WEB_*. */
-export async function downloadText(
-  url: URL,
-  most: number,
+/** Downloads by the rules of every web request; `check` refuses a hop by throwing. Throws UserError. */
+async function downloadBytes(
+  url: string,
   { kernel, io }: Pick<FetchOptions, 'kernel' | 'io'>,
-): Promise<string> {
-  using limit = startDeadline(30_000, io.signal)
+  { ms = 300_000, ...rest }: { ms?: number; max_bytes: number; check?: HopCheck } = { max_bytes: MAX_UNPACKED_BYTES },
+): Promise<Buffer> {
+  using limit = startDeadline(ms, io.signal)
   try {
-    return (await download(url.href, { max_bytes: most, signal: limit.signal }, kernel.settings.web)).toString('utf8')
+    return await download(url, { ...rest, signal: limit.signal }, kernel.settings.web)
   } catch (error) {
-    throw error instanceof VtError ? error : networkFailure(error, toHost(url))
+    throw toUserError(error, url)
   }
 }
 
-/** Git settings that disable hooks, filters and submodules of the repository, and questions at the terminal. */
-const GIT_FLAGS = [
-  'core.hooksPath=/dev/null',
-  'core.fsmonitor=false',
-  'protocol.ext.allow=never',
-  'filter.lfs.smudge=',
-  'filter.lfs.process=',
-  'filter.lfs.required=false',
-  'advice.detachedHead=false',
-]
-const createGitEnv = (folder: string) => ({
-  GIT_CEILING_DIRECTORIES: folder,
-  GIT_TERMINAL_PROMPT: '0',
-  GIT_LFS_SKIP_SMUDGE: '1',
-  GIT_SSH_COMMAND: 'ssh -oBatchMode=yes',
-})
+type HopCheck = (url: URL) => void
 
-async function cloneRepository(
-  { url, ref, subdir }: { url: string; ref?: string | undefined; subdir?: string | undefined },
-  fetching: FetchOptions,
-): Promise<FetchedSource> {
-  const clone = join(fetching.into, 'clone')
-  mkdirSync(clone)
-  const git = (...args: string[]) =>
-    captureVerbOutput(
-      'git',
-      [...GIT_FLAGS.flatMap((flag) => ['-c', flag]), ...args],
-      clone,
-      fetching,
-      createGitEnv(fetching.into),
-    )
-  if (ref !== undefined && !/^[\w][\w./-]*$/.test(ref)) throw new UserError(`'${ref}' is no branch, tag or commit`)
-  await git('init', '-q', '--template=')
-  await git('fetch', '-q', '--depth', '1', '--no-recurse-submodules', '--', url, ref ?? 'HEAD')
-  await git('checkout', '-q', 'FETCH_HEAD')
-  const commit = (await git('rev-parse', 'HEAD')).trim()
-  const root = subdir === undefined ? clone : realpathSync(resolve(clone, subdir))
-  if (root !== realpathSync(clone) && !root.startsWith(`${realpathSync(clone)}/`))
-    throw new UserError(`'${subdir}' leads out of the repository`)
-  return {
-    root,
-    source: { type: 'git', url, ...(ref !== undefined && { ref }), commit, ...(subdir !== undefined && { subdir }) },
-    name: toRepositoryName(subdir ?? url),
-  }
+export async function downloadText(
+  { href }: URL,
+  max_bytes: number,
+  context: Pick<FetchOptions, 'kernel' | 'io'>,
+  check: HopCheck = () => {},
+): Promise<string> {
+  return (await downloadBytes(href, context, { ms: 30_000, max_bytes, check })).toString('utf8')
 }
-
-/** Returns the name of a repository: acme for `…/acme.git` and `…/acme/.git`. */
-const toRepositoryName = (place: string): string =>
-  basename(basename(place) === '.git' ? dirname(place) : place).replace(/\.git$/, '')
 
 async function fetchNpmPackage(spec: string, fetching: FetchOptions): Promise<FetchedSource> {
   if (!PACKAGE_SPEC.test(spec)) throw new UserError(`'${spec}' is no npm package name`)
-  const packed = await runNpm(
-    ['pack', spec, '--json', `--pack-destination=${fetching.into}`],
-    fetching,
-    (_, printed) => printed,
-  )
-  const report = parsePackReport(packed)
-  // npm may print a wrong file name, so the folder is read.
-  const [file, ...others] = readdirSync(fetching.into)
-  if (report === undefined || file === undefined || others.length > 0)
-    throw new UserError('npm pack did not report a package with version and hash')
-  const { root, source } = await unpackArchive(
-    readBytes(join(fetching.into, file), { limit: MAX_UNPACKED_BYTES }),
-    { type: 'npm', path: file },
-    fetching,
-  )
+  const { tarball, version, integrity, attested } = await findTarball(spec, fetching)
+  // npm checks no redirect and resolves a name again, so it fetches from registries only.
+  const fetchBytes = (await isAtRegistry(tarball, fetching)) ? packTarball : downloadBytes
+  const bytes = await fetchBytes(tarball, fetching)
+  const { root, source } = await unpackArchive(bytes, { type: 'npm', path: spec }, fetching)
+  if (integrity !== undefined && integrity !== source.integrity)
+    throw new UserError(`the archive has the hash ${source.integrity} instead of ${integrity}`)
   const name = spec
     .replace(/(?<=.)@.*$/, '')
     .replace(/^@/, '')
     .replace('/', '-')
-  return { root, source: { type: 'npm', url: spec, ref: report.version, integrity: source.integrity! }, name }
+  return {
+    root,
+    source: { type: 'npm', url: spec, ref: version, integrity: source.integrity! },
+    name,
+    ...omitUndefined({ attested }),
+  }
 }
 
-/** Parses the report of `npm pack`, which the registry may have forged. */
-function parsePackReport(printed: string): { version: string } | undefined {
-  let list: unknown
-  try {
-    list = JSON.parse(printed)
-  } catch {
-    return undefined
-  }
-  const [first] = Array.isArray(list) ? (list as unknown[]) : []
-  const { integrity, version } = isObject(first) ? first : {}
-  return typeof integrity === 'string' && typeof version === 'string' ? { version } : undefined
+async function packTarball(tarball: string, fetching: FetchOptions): Promise<Buffer> {
+  await runNpm(['pack', tarball, `--pack-destination=${fetching.into}`], fetching, () => undefined)
+  // The output of npm may be forged.
+  const [file, ...others] = readdirSync(fetching.into)
+  if (file === undefined || others.length > 0) throw new UserError('npm pack did not report a package')
+  return readBytes(join(fetching.into, file), { limit: MAX_UNPACKED_BYTES })
 }

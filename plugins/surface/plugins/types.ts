@@ -2,9 +2,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import type { Contribution, Io, Kernel, Schema } from '../../../core/index.js'
 import { inspect } from '../../../core/manifests/index.js'
+import { renderComment, toPascalCase, renderType } from '../../lib/base/index.js'
 import { toOneLine, say } from '../../lib/terminal/index.js'
 import { createInspectContext } from './install.js'
-import { renderComment, toPascalCase, renderType } from './type_text.js'
 
 const HEADER = '// Made from the manifests by `vtcode plugins types`. Change those, not this.\n'
 

@@ -1,7 +1,10 @@
-import { openWorkspace, type Io, type Kernel } from '../../../core/index.js'
+import { openWorkspace, type Explanation, type Io, type Kernel } from '../../../core/index.js'
 import { readCommand } from '../../lib/shell/index.js'
 import { readCallRecords, type CallRecord } from '../../lib/state/index.js'
 import { formatDocument, toOneLine } from '../../lib/terminal/index.js'
+
+/** The policy that rules can answer. */
+const PERMISSION_POLICY = 'builtin:permission'
 
 interface Suggestion {
   rule: string
@@ -44,8 +47,18 @@ export async function suggest(kernel: Kernel, json: boolean, io: Io): Promise<nu
   return 0
 }
 
+/** Returns the rules that would save the question about a call; none if another policy asks too. */
+export function suggestRules({ verdict, chain, call }: Explanation): string[] {
+  const asking = chain.filter((link) => link.verdict !== 'none').map(({ policy }) => policy)
+  if (verdict !== 'ask' || !call || asking.some((policy) => policy !== PERMISSION_POLICY)) return []
+  // The default folder is in the checked input, and not in the record of a call.
+  const { workdir, ...input } = call.input
+  const rule = toRule({ slot: call.slot, input: workdir === '.' ? input : call.input })
+  return rule === undefined ? [] : [rule]
+}
+
 /** Returns the rule for exactly this call; undefined where every rule would be broader or different. */
-function toRule({ slot, input }: CallRecord): string | undefined {
+function toRule({ slot, input }: Pick<CallRecord, 'slot' | 'input'>): string | undefined {
   if (!input) return undefined
   const { command, url, path } = input
   if (slot.startsWith('unified_exec/'))

@@ -17,8 +17,8 @@ export interface EditorClient extends SettingsFormat {
 }
 
 const toStdioEntry = ([command, ...args]: string[]) => ({ type: 'stdio', command, args })
-const toPlainEntry = ([command, ...args]: string[]) => ({ command, args })
-/** Returns the existing one of two files that a client reads, by default the usual one. */
+export const toPlainEntry = ([command, ...args]: string[]) => ({ command, args })
+/** Returns the existing file of two that a client reads, by default the usual file. */
 const chooseExisting = (usual: string, other: string): string =>
   !existsSync(usual) && existsSync(other) ? other : usual
 

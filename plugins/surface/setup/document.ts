@@ -34,9 +34,9 @@ export const isTable = (value: unknown): value is JsonObject =>
   !(value instanceof Date) &&
   !('toISOString' in value)
 
-/** Returns the text if it parses to the wanted document. Throws where the editor changed anything else. */
-export function requireExactChange(text: string, read: (text: string) => unknown, wanted: JsonObject): string {
-  if (!isDeepStrictEqual(toPlainValue(read(text)), toPlainValue(wanted)))
+/** Returns the text if it parses to the expected document. Throws where the editor changed anything else. */
+export function requireExactChange(text: string, read: (text: string) => unknown, expected: JsonObject): string {
+  if (!isDeepStrictEqual(toPlainValue(read(text)), toPlainValue(expected)))
     throw new Error('the entry cannot be changed without changing other settings')
   return text
 }

@@ -1,12 +1,13 @@
+import { editBlock } from './block.js'
 import type { EntryChange } from './document.js'
 import { editJson } from './json.js'
 import { editToml } from './toml.js'
 
 /** The format of the settings of a client. */
 export interface SettingsFormat {
-  /** `jsonc`: with comments and trailing commas. */
-  format: 'toml' | 'json' | 'jsonc'
-  /** The keys that lead to the object with one entry for each server. */
+  /** `jsonc`: with comments and trailing commas; `block`: code, with our lines between two comments. */
+  format: 'toml' | 'json' | 'jsonc' | 'block'
+  /** The keys that lead to the object with one entry for each server; of a block, the beginning of its comments. */
   path: string[]
 }
 
@@ -22,6 +23,10 @@ export async function editSettings(
   const byteOrderMark = text?.startsWith('\ufeff') ? '\ufeff' : ''
   const bare = text?.slice(byteOrderMark.length) ?? ''
   const after =
-    format === 'toml' ? await editToml(bare, path, entry) : await editJson(bare, path, entry, format === 'jsonc')
+    format === 'block'
+      ? editBlock(bare, path[0]!, entry)
+      : format === 'toml'
+        ? await editToml(bare, path, entry)
+        : await editJson(bare, path, entry, format === 'jsonc')
   return after === undefined ? undefined : after === bare ? text : byteOrderMark + after
 }

@@ -3,8 +3,7 @@ import { dirname, join } from 'node:path'
 import { writeStateSync } from '../../../core/system/index.js'
 
 // A client may be set up before its folder exists. The user's home records the folders that setup created, so that
-// `--undo` removes only
-// those. Unrecorded folders stay: an empty folder does no harm.
+// `--undo` removes only these folders. Unrecorded folders stay: an empty folder does no harm.
 
 /** Lists the missing parent folders of a file, the innermost first. */
 export function listMissingFolders(file: string): string[] {

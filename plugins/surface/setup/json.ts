@@ -22,7 +22,7 @@ export async function editJson(
       `the file is no valid JSON (${editor.printParseErrorCode(errors[0].error)} at character ${errors[0].offset})`,
     )
   if (!isObject(before)) throw new Error('the file does not hold an object')
-  const wanted = changeDocument(before as JsonObject, path, entry)
+  const expected = changeDocument(before as JsonObject, path, entry)
   const read = (source: string): unknown => editor.parse(source, [], options)
   if (!entry) {
     const target = findRemovable(text, before as JsonObject, [...path, ENTRY_NAME], editor)
@@ -37,7 +37,7 @@ export async function editJson(
   const after = known
     ? changed.reduce((whole, [key, value]) => putValue(whole, [...at, key], value, editor), source)
     : putValue(source, at, entry, editor)
-  return requireExactChange(after, read, wanted)
+  return requireExactChange(after, read, expected)
 }
 
 /** Sets a value: replaces the existing one, or appends it to the innermost existing object. */
@@ -60,7 +60,8 @@ function putValue(text: string, at: string[], value: unknown, editor: Editor): s
   const entry =
     `${JSON.stringify(at[depth])}: ` +
     `${formatValue(at.slice(depth + 1).reduceRight<unknown>((inner, key) => ({ [key]: inner }), value))}`
-  if (inside) return splice(text, inside.offset + inside.length, flat ? `, ${entry}` : `,${lineBreak}${indent}${entry}`)
+  if (inside)
+    return appendEntry(text, inside.offset + inside.length, flat ? ` ${entry}` : `${lineBreak}${indent}${entry}`)
   const close = holder.offset + holder.length - 1
   const from = text.slice(0, close).trimEnd().length
   if (flat) return splice(text, from, entry)
@@ -68,6 +69,19 @@ function putValue(text: string, at: string[], value: unknown, editor: Editor): s
     `${text.slice(0, from)}${lineBreak}${indent}${entry}${lineBreak}${readLineIndent(text, holder.offset)}` +
     `${text.slice(close)}`
   )
+}
+
+/** Appends an entry after the last one and the comments on its line; a comma at the end stays at the end. */
+function appendEntry(text: string, end: number, entry: string): string {
+  const [rest, comments, comma] = /^((?:[ \t]*\/\*[^\n]*?\*\/)*)[ \t]*(,?)/.exec(text.slice(end))!
+  const past = end + (comma ? rest!.length : comments!.length)
+  const isMultiline = entry.includes('\n')
+  const remark = isMultiline ? /^(?:[ \t]*\/\*[^\n]*?\*\/)*(?:[ \t]*\/\/[^\r\n]*)?/.exec(text.slice(past))![0] : ''
+  // Without a comma of its own the comma follows the value, because a line comment hides it.
+  const place = past + remark.length
+  return comma
+    ? `${text.slice(0, place)}${entry},${text.slice(place)}`
+    : `${text.slice(0, end)},${text.slice(end, place)}${entry}${text.slice(place)}`
 }
 
 /** Removes a key with its lines and one comma; keeps all comments. */

@@ -26,9 +26,11 @@ export function checkSkills(folders: string[], { lenient, json }: { lenient: boo
 const resolveSkillFolder = (path: string): string =>
   /^skill\.md$/i.test(basename(path)) && statSync(path, { throwIfNoEntry: false })?.isFile() ? dirname(path) : path
 
+/** Checks by the reference validator; a skill that passes must load here too. */
 function checkStrict(path: string): SkillReport {
   const { complaints } = validateSkill(path)
-  return { path, valid: complaints.length === 0, errors: complaints, warnings: [] }
+  if (complaints.length > 0) return { path, valid: false, errors: complaints, warnings: [] }
+  return { ...checkLenient(path), warnings: [] }
 }
 
 function checkLenient(path: string): SkillReport {

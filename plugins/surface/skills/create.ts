@@ -7,7 +7,7 @@ import { say } from '../../lib/terminal/index.js'
 const template = programFile('skills/skill-creator/assets/template.md')
 
 /**
- * Creates a folder and its parents one by one: `recursive` of Node never ends where a file system wrongly reports a
+ * Creates a folder and its parents, each tried once: some file systems refuse every new folder with the error of a
  * missing parent.
  */
 function makeFolder(path: string): void {

@@ -8,7 +8,8 @@ export interface OverlayAnswer {
 }
 /** A view above the editor that receives keys while it is open. */
 export interface OpenOverlay {
-  render(columns: number, room: number, theme: Theme, focused: boolean): { rows: string[]; cursor?: CursorPosition }
-  /** Handles a key; an answer closes the overlay. */
-  handleKey(data: string): OverlayAnswer | undefined
+  /** `keysAnswer`: single keys answer. */
+  render(columns: number, room: number, theme: Theme, keysAnswer: boolean): { rows: string[]; cursor?: CursorPosition }
+  /** Handles a key; an answer closes the overlay, and an unused key is text for the editor. */
+  handleKey(data: string): OverlayAnswer | 'unused' | undefined
 }

@@ -7,8 +7,10 @@ import {
   type PreparedCall,
   type Problem,
 } from '../../../core/index.js'
+import { truncateLine } from '../../../core/text/index.js'
 import { createSlotError } from '../../lib/base/index.js'
 import { createLineReader } from '../../lib/process/index.js'
+import { RESULT_LIMITS } from './result_limits.js'
 
 /** One call of a snippet, without its result. */
 export interface NestedCall {
@@ -21,10 +23,14 @@ export interface NestedCall {
 /** The messages of a snippet on its private pipe. */
 export interface SnippetOutput {
   calls: NestedCall[]
-  result?: { value: unknown }
+  result?: { value: unknown; kinds: string[] }
+  /** The reason why its result cannot be shown. */
+  unshown?: string
+  /** `done`: its code ended; `unsettled`: it awaits a promise that nothing can settle. */
+  state?: 'done' | 'unsettled'
 }
 
-const LIMITS = { calls: 100, result: 256 * 1024 }
+const LIMITS = { calls: 100, message: RESULT_LIMITS.bytes + 4096, words: 300 }
 
 /** Answers the calls of a snippet on its private pipe: ordinary calls of this session, each judged like any other. */
 export function serveCalls(line: Duplex, context: Context): SnippetOutput {
@@ -32,7 +38,7 @@ export function serveCalls(line: Duplex, context: Context): SnippetOutput {
   const reader = createLineReader((text) => {
     const message = parseMessage(text)
     if (message && 'tool' in message) void answer(message as unknown as CallRequest)
-    else if (message && 'result' in message && text.length <= LIMITS.result) output.result = { value: message.result }
+    else if (message && text.length <= LIMITS.message) Object.assign(output, parseEnd(message))
   })
   line.on('data', (chunk: Buffer) => void reader.take(chunk))
   // A snippet may end before it gets its answer.
@@ -73,6 +79,18 @@ function parseMessage(text: Buffer): JsonObject | undefined {
     return typeof value === 'object' && value !== null ? (value as JsonObject) : undefined
   } catch {
     return undefined
+  }
+}
+
+/** Reads the last message of a snippet, which may have written it itself. */
+function parseEnd({ done, unsettled, unshown, kinds, ...message }: JsonObject): Omit<SnippetOutput, 'calls'> {
+  const words = (text: unknown): string => truncateLine(String(text), LIMITS.words)
+  return {
+    ...((done === true || unsettled === true) && { state: done === true ? 'done' : 'unsettled' }),
+    ...('result' in message && {
+      result: { value: message['result'], kinds: Array.isArray(kinds) ? kinds.slice(0, 8).map(words) : [] },
+    }),
+    ...(unshown !== undefined && { unshown: words(unshown) }),
   }
 }
 

@@ -2,6 +2,7 @@
  * The program that runs a JavaScript snippet: an ES module that provides the global `vtcode` and reports its `result`.
  */
 export const javascriptStart = `import { Socket } from 'node:net'
+import { describe } from './result.mjs'
 
 class CallError extends Error {
   constructor({ code, message, hint }) {
@@ -41,10 +42,20 @@ globalThis.vtcode = Object.freeze({
     }),
 })
 
+let ended = false
+// The event loop is empty, so nothing can settle the promise that the snippet awaits.
+process.on('beforeExit', () => {
+  if (!ended) send({ unsettled: true })
+  ended = true
+})
+
 const { result } = await import('./snippet.mjs')
-const message = result === undefined ? undefined : JSON.stringify({ result })
-if (message !== undefined) {
+const value = await result
+ended = true
+send({ done: true, ...(value === undefined ? {} : describe(value)) })
+
+function send(message) {
   line.ref()
-  line.write(message + '\\n', () => line.unref())
+  line.write(JSON.stringify(message) + '\\n', () => line.unref())
 }
 `

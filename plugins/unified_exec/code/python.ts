@@ -51,9 +51,13 @@ except BaseException as error:
     traceback.print_exception(type(error), error, error.__traceback__.tb_next)
     sys.exit(1)
 finally:
+    message = {"done": True}
     if "result" in module.__dict__:
-        try:
-            vtcode._send({"result": module.result})
-        except (TypeError, ValueError, RecursionError, OSError):
-            pass
+        # Most snippets have no result, so they do not load this.
+        from vtcode_result import describe
+        message.update(describe(module.result))
+    try:
+        vtcode._send(message)
+    except OSError:
+        pass
 `

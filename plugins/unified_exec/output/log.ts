@@ -72,6 +72,11 @@ export class StreamLog {
     return { at: this.total - last.length + length, newlines: this.newlines - countNewlines(last.subarray(length)) }
   }
 
+  /** Returns the end of the stream, at most `bytes` of it. */
+  readEnd(bytes: number): string {
+    return this.ring.read(Math.max(0, this.total - bytes), this.total)!.toString()
+  }
+
   /** Returns the bytes from `from` to `to`; fewer if some are neither in memory nor on disk. */
   async read(from: number, to: number): Promise<Buffer> {
     const held = this.ring.read(from, to)

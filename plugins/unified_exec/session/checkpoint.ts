@@ -1,12 +1,12 @@
 import type { Context, Notice, VtError } from '../../../core/index.js'
 import { notice, pluralize, createSlotError, formatNames } from '../../lib/base/index.js'
 import { FileSnapshots, type WatchedChange } from '../../lib/snapshots/index.js'
-import { listFiles, statEntries } from '../../lib/search/index.js'
+import { statEntries, walkEntries } from '../../lib/search/index.js'
 
 /** The files copied before a command, and its changes to them once it has ended. */
 export interface CommandCheckpoint {
   files: number
-  /** Set when every file that is not ignored was copied. */
+  /** Set when every file on disk was copied, but for those of git and of this program. */
   complete: boolean
   changed: WatchedChange[]
 }
@@ -28,43 +28,73 @@ export async function createCheckpoint(
     return made
   })
   const there = await listCopyableFiles(context)
-  const newest = await selectNewest(context, there.files)
+  const newest = await selectNewest(context, there.files, there.left_out)
   const { watched, compare } = await snapshots.copyFiles(newest)
   if (newest.length > 0 && watched === 0) throw createCheckpointError()
   const checkpoint: CommandCheckpoint = {
     files: watched,
-    complete: there.complete && watched === there.files.length,
+    complete: there.whole && watched === there.files.length + there.left_out.length,
     changed: [],
   }
   const known = new Set(there.files)
   return {
     checkpoint,
     async after() {
-      const made = there.complete ? (await listCopyableFiles(context)).files.filter((path) => !known.has(path)) : []
+      const made = there.listed ? (await listCopyableFiles(context)).files.filter((path) => !known.has(path)) : []
       checkpoint.changed = await compare(id, made)
       return [createNotice(checkpoint)]
     },
   }
 }
 
-async function listCopyableFiles(context: Context): Promise<{ files: string[]; complete: boolean }> {
+interface CopyableFiles {
+  files: string[]
+  /** Files that a search leaves out by ignore rules. */
+  left_out: string[]
+  /** The walk came to its end. */
+  listed: boolean
+  /** The walk also left out no folder such as node_modules. */
+  whole: boolean
+}
+
+/** Lists what is on disk: a command removes ignored files too. */
+async function listCopyableFiles(context: Context): Promise<CopyableFiles> {
   // The command may outlive the call that started it.
   const lasting = Object.create(context, { signal: { value: new AbortController().signal } }) as Context
   await using folder = await context.workspace.openDirectory('.')
-  const { files, incomplete } = await listFiles(lasting, folder, { include_hidden: true })
-  return { files: files.filter((path) => !/^\.vtcode\/|(^|\/)\.git\//.test(path)), complete: !incomplete }
+  const { entries, incomplete, excluded } = await walkEntries(
+    lasting,
+    folder,
+    { include_hidden: true },
+    { scope: 'marked' },
+  )
+  const found = entries.filter(({ path, kind }) => kind === 'file' && !/^\.vtcode\/|(^|\/)\.git\//.test(path))
+  const select = (isLeftOut: boolean): string[] =>
+    found.flatMap(({ path, left_out }) => ((left_out !== undefined) === isLeftOut ? [path] : []))
+  return {
+    files: select(false),
+    left_out: select(true),
+    listed: !incomplete,
+    whole: !incomplete && [...excluded].every((name) => name === '.git' || name === '.vtcode'),
+  }
 }
 
-/** Selects the files written last, because they may not be in any history yet. */
-async function selectNewest(context: Context, files: string[]): Promise<string[]> {
-  const entries = await statEntries(context, files)
-  const found = files.flatMap((path) => {
+/**
+ * Selects the files written last, because they may not be in any history yet. Those that a search leaves out come
+ * after all others, because they are mostly built from them.
+ */
+async function selectNewest(context: Context, files: string[], left_out: string[]): Promise<string[]> {
+  const all = [...files, ...left_out]
+  const entries = await statEntries(context, all)
+  const found = all.flatMap((path, index) => {
     const entry = entries.get(path)
-    return entry?.kind === 'file' ? [{ path, bytes: entry.bytes, at: entry.mtime_ms }] : []
+    return entry?.kind === 'file'
+      ? [{ path, bytes: entry.bytes, at: entry.mtime_ms, isLeftOut: index >= files.length }]
+      : []
   })
   let bytes = 0
   return found
-    .sort((a, b) => b.at - a.at)
+    .sort((a, b) => Number(a.isLeftOut) - Number(b.isLeftOut) || b.at - a.at)
     .slice(0, LIMITS.files)
     .flatMap(({ path, bytes: size }) => ((bytes += size) > LIMITS.bytes ? [] : [path]))
 }

@@ -1,9 +1,12 @@
 import { StringDecoder } from 'node:string_decoder'
 import { omitUndefined } from '../../../core/shapes/index.js'
+import { redactText, truncateLine } from '../../../core/text/index.js'
 import { ok, type Context, type Next, type Notice, type Result } from '../../../core/index.js'
-import { pluralize, nextCall, notice } from '../../lib/base/index.js'
+import { formatNames, nextCall, notice } from '../../lib/base/index.js'
+import type { MarkedProcess } from '../processes/process_tree.js'
 import { toPlainText } from '../output/text.js'
-import { readExcerpt, fitExcerpt, divideBudget, type StreamExcerpt } from './excerpt.js'
+import { drawDisplay, movesCursor } from './display.js'
+import { readExcerpt, fitExcerpt, divideBudget, type StreamExcerpt } from '../output/excerpt.js'
 import type { CommandSession } from './session.js'
 
 export interface Delivery {
@@ -13,6 +16,7 @@ export interface Delivery {
   more?: object
   /** A line before the status. */
   remark?: string
+  notices?: Notice[]
 }
 
 const BYTES_PER_TOKEN = 4
@@ -20,7 +24,7 @@ const BYTES_PER_TOKEN = 4
 /** Returns the result of an action with output: new output, the state of the command, and the next call. */
 export async function deliver(
   session: CommandSession,
-  { max_output_tokens, cursor: asked, more, remark }: Delivery,
+  { max_output_tokens, cursor: asked, more, remark = '', notices: given = [] }: Delivery,
 ): Promise<Result> {
   const { facts, transport, stdout, stderr } = session
   const tidyNotices = await session.takeTidyNotices()
@@ -65,9 +69,23 @@ export async function deliver(
     ...omitUndefined({ checkpoint: facts.checkpoint, next }),
     ...more,
   }
-  const text = `${formatStreams(session.plain, shown)}${endLine(remark ?? '')}${formatStatus(session, running)}`
-  const notices = [...tidyNotices, ...createNotices(session)]
+  const display = await readDisplay(session, out, { from: from.stdout.at, to: to.stdout.at }, share.out)
+  const text = `${display}${formatStreams(session, shown, display)}${endLine(remark)}${formatStatus(session, running)}`
+  const notices = [...given, ...tidyNotices, ...createNotices(session, running)]
   return ok(output, { text, ...(notices.length > 0 && { notices }) })
+}
+
+/** Returns the screen of a terminal if its output moves the cursor or its program waits for input; '' otherwise. */
+async function readDisplay(
+  { plain, stdout, size, input }: CommandSession,
+  { start, end = '' }: StreamExcerpt,
+  part: { from: number; to: number },
+  budget: number,
+): Promise<string> {
+  const isMoved = !plain && movesCursor(`${start}${end}`)
+  if (plain || !size || !(isMoved || input.awaited)) return ''
+  const screen = endLine(toPlainText(await drawDisplay(stdout, part, size, budget)))
+  return isMoved ? `${screen}[the screen of the terminal; the output moved its cursor]\n` : screen
 }
 
 const isCut = ({ bytes, end }: StreamExcerpt, share: number): boolean => end !== undefined || bytes > share
@@ -77,17 +95,23 @@ function findNextCall({ facts }: CommandSession, running: boolean, spool_path: s
   return spool_path === undefined ? undefined : nextCall('inspect', { spool_path })
 }
 
-function formatStreams(plain: boolean, { out, err }: { out: string; err: string }): string {
+/** Formats the output of the streams; that of a terminal only if it is not displayed. */
+function formatStreams(
+  { plain }: CommandSession,
+  { out, err }: Record<'out' | 'err', string>,
+  display: string,
+): string {
+  if (display !== '') return ''
   return endLine(plain ? out : toPlainText(out)) + (err === '' ? '' : `[stderr]\n${endLine(err)}`)
 }
 
 const endLine = (text: string): string => (text === '' || text.endsWith('\n') ? text : `${text}\n`)
 
 /** Formats the state of a command in one line. */
-function formatStatus({ facts, exit, timed_out, duration_ms }: CommandSession, running: boolean): string {
+function formatStatus({ facts, exit, timed_out, time, input, duration_ms }: CommandSession, running: boolean): string {
   const after = `${(duration_ms / 1000).toFixed(1)} s`
-  if (running) return `running, session ${facts.id}`
-  if (timed_out) return `timed out after ${facts.limit.seconds} s`
+  if (running) return `running, session ${facts.id}${input.awaited ? ', waits for input' : ''}`
+  if (timed_out) return `timed out after ${time.limit.seconds} s${input.awaited ? ', while it waited for input' : ''}`
   if (!exit || exit.exit_code === null) return `killed by ${exit?.signal ?? 'a signal'} after ${after}`
   const missing = exit.exit_code === 127 && typeof facts.command === 'string' ? ': program not found in PATH' : ''
   // The caller must know why a file or the network was unavailable.
@@ -96,21 +120,33 @@ function formatStatus({ facts, exit, timed_out, duration_ms }: CommandSession, r
   return `exit ${exit.exit_code} in ${after}${missing}${where}`
 }
 
-function createNotices({ children_ended, survivors, facts }: CommandSession): Notice[] {
-  const pids = survivors.slice(0, 8).join(', ')
+function createNotices(session: CommandSession, running: boolean): Notice[] {
+  const { children_ended, survivors, facts } = session
   const notices: Notice[] = []
   if (children_ended) {
     const keep =
       facts.sandbox === 'bwrap' ? 'in the sandbox nothing outlives its command' : 'give background: true to keep it'
     notices.push(notice('VT_EXEC_CHILDREN_ENDED', `Background processes of the command were ended with it; ${keep}.`))
   }
-  if (survivors.length > 0) {
-    const who = `${pluralize(survivors.length, 'process', 'processes')} that left the command's session`
-    notices.push(
-      notice('VT_EXEC_SURVIVORS', `Still running: ${who} (${pids}); only a sandbox (bubblewrap) can end them.`),
-    )
+  if (survivors.length > 0) notices.push(notice('VT_EXEC_SURVIVORS', describeSurvivors(survivors, facts.background)))
+  if (session.input.awaited && (running || session.timed_out)) {
+    const id = `session_id '${facts.id}'`
+    const ways = running
+      ? `Send it input or keys (write), wait on (poll), or end it (close), each with ${id}.`
+      : 'Run it with background: true and send input with its session_id, or give the answers as input or options.'
+    notices.push(notice('VT_EXEC_INPUT', `The program ${running ? 'waits' : 'waited'} for input. ${ways}`))
   }
   return notices
+}
+
+const MAX_NAMED = 8
+
+function describeSurvivors(survivors: MarkedProcess[], background: boolean): string {
+  const names = survivors.map(({ pid, command }) => `${pid} ${truncateLine(redactText(command), 60)}`)
+  const end = background
+    ? 'Those that left the session of the command stay; close ends the others.'
+    : 'They end with this session; give background: true to keep them.'
+  return `Still running after the command: ${formatNames(names, MAX_NAMED)}. ${end}`
 }
 
 // The shortest interval of progress reports, and the most characters in one.

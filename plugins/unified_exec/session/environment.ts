@@ -1,5 +1,5 @@
-import { delimiter, join } from 'node:path'
-import { listSearchFolders, resolveUserFolder } from '../../../core/system/index.js'
+import { join } from 'node:path'
+import { cleanSearchPath, resolveUserFolder } from '../../../core/system/index.js'
 import { problem, type Context } from '../../../core/index.js'
 import { RUN_MARK } from '../../lib/process/index.js'
 import { resolveValues } from '../../lib/values/index.js'
@@ -28,12 +28,7 @@ const LOADER_VARIABLES =
 /** Builds the whole environment of a command. Throws VT_INPUT_INVALID. */
 export function buildCommandEnvironment(
   declared: Record<string, string>,
-  {
-    workspace,
-    configured,
-    tty,
-    mark,
-  }: { workspace: string; configured: Record<string, string>; tty: boolean; mark: string },
+  { configured, tty, mark }: { configured: Record<string, string>; tty: boolean; mark: string },
 ): Record<string, string> {
   const own: Record<string, string> = {}
   for (const name of INHERITED_VARIABLES) {
@@ -43,7 +38,7 @@ export function buildCommandEnvironment(
   return {
     ...own,
     // Programs of the workspace must not replace those that policies know by name.
-    PATH: resolveOutsidePath(process.env.PATH ?? '', workspace),
+    PATH: cleanSearchPath(process.env.PATH ?? ''),
     // Standard input is a socket; an outermost bash would take that for a network login and read ~/.bashrc.
     SHLVL: '1',
     PAGER: 'cat',
@@ -55,15 +50,6 @@ export function buildCommandEnvironment(
     VTCODE: '1',
     [RUN_MARK]: mark,
   }
-}
-
-let known: { path: string; workspace: string; outside: string } | undefined
-
-function resolveOutsidePath(path: string, workspace: string): string {
-  if (known?.path === path && known.workspace === workspace) return known.outside
-  const outside = listSearchFolders(path, workspace).join(delimiter)
-  known = { path, workspace, outside }
-  return outside
 }
 
 function validateVariables(declared: Record<string, string>): Record<string, string> {

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { closeSync } from 'node:fs'
+import { closeSync, statSync } from 'node:fs'
 import type { Duplex, Readable } from 'node:stream'
 import { spawnProgram } from '../../../core/system/index.js'
 import type { Launch } from '../../../core/index.js'
@@ -41,6 +41,7 @@ export async function startPipe(
     pid,
     exited: new Promise<Exit>((resolve) => child.once('exit', (exit_code, signal) => resolve({ exit_code, signal }))),
     drained: Promise.all(streams.map(waitForClose)).then(() => {}),
+    ...(input && { input: statSync(`/proc/${pid}/fd/0`, { throwIfNoEntry: false }) }),
     writable: () => input?.writable === true && !input.destroyed,
     write: (data) => void input?.write(data),
     end: () => void input?.end(),

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, constants as files, openSync, writeSync } from 'node:fs'
+import { closeSync, constants as files, fstatSync, openSync, writeSync, type Stats } from 'node:fs'
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { ReadStream } from 'node:tty'
@@ -75,11 +75,12 @@ class Terminal implements Transport {
   readonly backend = 'pty'
   readonly exited: Promise<Exit>
   readonly drained: Promise<void>
+  readonly input?: Stats | undefined
   private readonly ended = createDeferred<Exit>()
   private readonly drain = createDeferred<void>()
   private readonly master: ReadStream
   private readonly mark = new EndMark()
-  private readonly input: Input
+  private readonly keyboard: Keyboard
   private open = true
   private idle: NodeJS.Timeout | undefined
 
@@ -92,7 +93,8 @@ class Terminal implements Transport {
   ) {
     this.exited = this.ended.promise
     this.drained = this.drain.promise
-    this.input = new Input(fd, () => this.release())
+    if (slave !== undefined) this.input = fstatSync(slave)
+    this.keyboard = new Keyboard(fd, () => this.release())
     this.master = new ReadStream(fd)
     this.master.on('data', (chunk: Buffer) => {
       this.idle?.refresh()
@@ -113,7 +115,7 @@ class Terminal implements Transport {
   }
 
   writable = (): boolean => this.open
-  write = (data: Buffer): void => this.input.write(data)
+  write = (data: Buffer): void => this.keyboard.write(data)
   end = (): void => this.write(Buffer.from('\x04'))
   resize = ({ cols, rows }: Size): void => {
     if (this.open) loadNative().resize(this.fd, cols, rows)
@@ -122,7 +124,7 @@ class Terminal implements Transport {
   release = (): void => {
     if (!this.open) return
     this.open = false
-    this.input.close()
+    this.keyboard.close()
     if (this.slave !== undefined) closeSync(this.slave)
     this.master.destroy()
     this.finish()
@@ -146,7 +148,7 @@ class Terminal implements Transport {
  * Writes typed text as fast as the terminal takes it. A stream would not do: libuv spins on a terminal whose program
  * does not read.
  */
-class Input {
+class Keyboard {
   private readonly queue: Buffer[] = []
   private waiting = false
   private open = true

@@ -38,7 +38,9 @@ export async function readEnds(
   const omitted = total - first.length - last.length
   const note = omitted > 0 ? [`[… ${omitted} lines omitted …]`] : []
   const all = [...first, ...note, ...last]
-  const output = all.length === 0 ? '' : all.join('\n') + (terminated || (omitted > 0 && last.length === 0) ? '\n' : '')
+  // The note is a whole line.
+  const endsWithNote = omitted > 0 && last.length === 0
+  const output = all.length === 0 ? '' : all.join('\n') + (terminated || endsWithNote ? '\n' : '')
   return { output, total_lines: total, omitted }
 }
 
@@ -56,7 +58,7 @@ export interface QueryMatches {
 export interface StreamQuery {
   query: string
   literal: boolean
-  most: number
+  limit: number
 }
 
 /**
@@ -65,7 +67,7 @@ export interface StreamQuery {
  */
 export async function searchSource(
   source: StreamSource,
-  { query, literal, most }: StreamQuery,
+  { query, literal, limit }: StreamQuery,
   { signal, host }: Context,
 ): Promise<QueryMatches> {
   const input = await readWhole(source)
@@ -73,7 +75,7 @@ export async function searchSource(
   let matched_count = 0
   const take = (line: Buffer): void => {
     matched_count += 1
-    if (matches.length >= most) return
+    if (matches.length >= limit) return
     const border = line.indexOf(':')
     matches.push({
       line_number: Number(line.toString('latin1', 0, border)),
@@ -85,12 +87,12 @@ export async function searchSource(
   const options = ['--no-config', '--color=never', '--no-heading', '--no-filename', '--line-number', '--text', '--crlf']
   const args = [...options, ...(literal ? ['-F'] : []), '-e', query, '-']
   const reader = createLineReader(take)
-  const complaint = createTail()
-  const ended =
-    file && (await runProgram({ file, args, cwd: '/', input }, { signal, seconds }, reader.take, complaint.take))
-  if (!ended) throw createSlotError('VT_SEARCH_ENGINE_MISSING', 'ripgrep, which searches logs, cannot be started.')
-  // The matches of a part would be counted as all.
-  if (ended.timed_out)
+  const stderrTail = createTail()
+  const result =
+    file && (await runProgram({ file, args, cwd: '/', input }, { signal, seconds }, reader.take, stderrTail.take))
+  if (!result) throw createSlotError('VT_SEARCH_ENGINE_MISSING', 'ripgrep, which searches logs, cannot be started.')
+  // Partial matches would look like the full count.
+  if (result.timed_out)
     throw createSlotError(
       'VT_SEARCH_TIMEOUT',
       `The query '${query.slice(0, 100)}' did not finish within ${seconds} s.`,
@@ -98,17 +100,17 @@ export async function searchSource(
         retryable: true,
       },
     )
-  if (ended.exit_code === undefined)
+  if (result.exit_code === undefined)
     throw createSlotError(
       'VT_SEARCH_ENGINE_MISSING',
       'ripgrep, which searches logs, was ended by a signal before it finished.',
       { retryable: true },
     )
   reader.end()
-  if (ended.exit_code === 2) {
+  if (result.exit_code === 2) {
     throw createSlotError(
       'VT_SEARCH_PATTERN',
-      `The pattern '${query.slice(0, 100)}' is not a valid regular expression: ${parseReason(complaint.text())}.`,
+      `The pattern '${query.slice(0, 100)}' is not a valid regular expression: ${parseReason(stderrTail.text())}.`,
     )
   }
   return { matches, matched_count, total_lines: countLines(input) }

@@ -75,6 +75,7 @@ function sendInput(session: CommandSession, { input, keys = [], eof = false }: R
     else transport.end()
   }
   if (eof) transport.end()
+  session.input.noteExchange()
 }
 
 function createClosedError({ facts, exit, running }: CommandSession): Error {

@@ -5,10 +5,19 @@ import { problem, type Context, type Notice } from '../../../core/index.js'
 import { hasSettled } from '../../lib/process/index.js'
 import type { SandboxEnd } from '../../lib/sandbox/index.js'
 import { StreamLog, type StreamPosition } from '../output/log.js'
+import { DeliveredPositions } from '../output/positions.js'
+import { InputState } from '../processes/input_state.js'
+import {
+  findMarkedProcesses,
+  isGroupRunning,
+  signalTree,
+  type MarkedCommand,
+  type MarkedProcess,
+} from '../processes/process_tree.js'
 import type { CommandCheckpoint } from './checkpoint.js'
 import { SilenceTimer } from './silence_timer.js'
+import { LimitTimer, type TimeLimit } from './time_limit.js'
 import type { Exit, OutputSink, Size, Stream, Transport } from './transport.js'
-import { findMarkedProcesses, isGroupRunning, signalTree } from './process_tree.js'
 
 /** The facts of a session that are known before its program starts. */
 export interface SessionFacts {
@@ -31,8 +40,7 @@ export interface SessionFacts {
   checkpoint?: CommandCheckpoint
   /** The mark in the environment of all its processes. */
   mark: string
-  /** Seconds until it is ended, counted from its start or from the last call on it. */
-  limit: { seconds: number; since: 'start' | 'call' }
+  limit: TimeLimit
 }
 
 const GRACE_MS = { exit: 250, term: 200, kill: 100, flow: 2000 }
@@ -55,8 +63,9 @@ export class CommandSession {
   timed_out = false
   /** Set when a process that it started outlived it and was ended. */
   children_ended = false
-  /** Its processes that left the session and still run. */
-  survivors: number[] = []
+  readonly input = new InputState(this)
+  readonly time: LimitTimer
+  private left: MarkedProcess[] = []
   /** Notices about moved files that were not reported yet. */
   private tidied: Notice[] = []
   /** Settles when the program has ended and all output has come. */
@@ -69,11 +78,9 @@ export class CommandSession {
 
   private last_output_at = 0
   private readonly watchers = new Set<(stream: Stream, chunk: Buffer) => void>()
-  private readonly marks = new Map<number, Record<Stream, StreamPosition>>([[0, { stdout: start, stderr: start }]])
-  private delivered: Record<Stream, StreamPosition> = { stdout: start, stderr: start }
+  private readonly delivered = new DeliveredPositions()
   private ending: Promise<void> | undefined
   private sent: NodeJS.Signals | undefined
-  private readonly timer: NodeJS.Timeout
 
   /** Starts the program. Rejects with the system's error when that fails. */
   static async start(
@@ -101,10 +108,11 @@ export class CommandSession {
     this.stdout = logs.stdout
     this.stderr = logs.stderr
     this.size = facts.tty
-    this.timer = setTimeout(() => {
+    this.time = new LimitTimer(facts.limit, () => {
       this.timed_out = true
+      this.input.check()
       void this.end('SIGTERM', GRACE_MS.term)
-    }, facts.limit.seconds * 1000)
+    })
     living.add(this)
     this.ended = this.follow()
   }
@@ -114,13 +122,23 @@ export class CommandSession {
   }
   /** True when it has ended but its background processes run. */
   get leftRunning(): boolean {
-    return !this.running && living.has(this) && isGroupRunning(this.transport.pid)
+    return !this.running && living.has(this) && isGroupRunning(this.pid)
+  }
+  get pid(): number {
+    return this.transport.pid
+  }
+  get marked(): MarkedCommand {
+    return { mark: this.facts.mark, leader: this.pid }
+  }
+  /** Its processes that run after its end. */
+  get survivors(): MarkedProcess[] {
+    return this.left.filter(({ pid }) => isProcessRunning(pid))
   }
   get plain(): boolean {
     return this.transport.backend === 'pipe'
   }
   get unread_bytes(): number {
-    return this.stdout.total + this.stderr.total - this.position
+    return this.stdout.total + this.stderr.total - this.delivered.cursor
   }
   get duration_ms(): number {
     return (this.ended_at ?? Date.now()) - this.started_at
@@ -129,7 +147,7 @@ export class CommandSession {
   /** Notes a call on the session, which is then not idle. */
   touch(): void {
     this.last_activity_at = Date.now()
-    if (this.facts.limit.since === 'call') this.timer.refresh()
+    this.time.touch()
   }
 
   /** Passes every chunk of output on, valid only during the call. The returned function stops it. */
@@ -139,19 +157,21 @@ export class CommandSession {
   }
 
   /**
-   * Waits for the end, or at most `ms` milliseconds; with `forOutput` also ends at silence after output. Throws
-   * VT_CALL_ABORTED.
+   * Waits for the end, until the program waits for input, or at most `ms` milliseconds; with `forOutput` also ends at
+   * silence after output. Throws VT_CALL_ABORTED.
    */
   async wait(ms: number | undefined, signal: AbortSignal, { forOutput = false } = {}): Promise<void> {
     const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
     const still = new SilenceTimer(SILENCE_MS)
-    if (forOutput && this.hasNewerOutput(this.position)) still.begin(Date.now() - this.last_output_at)
+    if (forOutput && this.hasNewerOutput(this.delivered.cursor)) still.begin(Date.now() - this.last_output_at)
     const unwatch = forOutput ? this.watch(() => still.begin()) : () => {}
+    const asked = this.input.watch()
     try {
-      if (!signal.aborted) await hasSettled(Promise.race([this.ended, aborted, still.reached]), ms)
+      if (!signal.aborted) await hasSettled(Promise.race([this.ended, aborted, still.reached, asked.reached]), ms)
     } finally {
       unwatch()
       still.stop()
+      asked.stop()
     }
     if (signal.aborted) throw problem('VT_CALL_ABORTED')
   }
@@ -165,14 +185,8 @@ export class CommandSession {
   }
 
   /** Takes the output to deliver: from the last delivery or from `cursor`, up to the position that can be shown. */
-  take(cursor?: number): { from: Record<Stream, StreamPosition>; to: Record<Stream, StreamPosition>; cursor: number } {
-    const from = cursor === undefined ? this.delivered : this.findPositions(cursor)
-    const to = { stdout: this.findEnd(this.stdout), stderr: this.findEnd(this.stderr) }
-    this.delivered = to
-    const position = to.stdout.at + to.stderr.at
-    this.marks.set(position, to)
-    if (this.marks.size > MAX_MARKS) this.marks.delete([...this.marks.keys()][1]!)
-    return { from, to, cursor: position }
+  take(cursor?: number): ReturnType<DeliveredPositions['take']> {
+    return this.delivered.take({ stdout: this.findEnd(this.stdout), stderr: this.findEnd(this.stderr) }, cursor)
   }
 
   /** Returns the end of the showable output without taking it. */
@@ -185,19 +199,9 @@ export class CommandSession {
     return cursor < this.findEnd(this.stdout).at + this.findEnd(this.stderr).at
   }
 
-  private get position(): number {
-    return this.delivered.stdout.at + this.delivered.stderr.at
-  }
-
-  private findPositions(cursor: number): Record<Stream, StreamPosition> {
-    const known = this.marks.get(cursor)
-    if (known) return known
-    const before = Math.max(...[...this.marks.keys()].filter((mark) => mark <= cursor))
-    return this.marks.get(before)!
-  }
-
   private noteOutput(stream: Stream, chunk: Buffer): void {
     this.last_output_at = Date.now()
+    this.input.noteExchange()
     for (const watcher of this.watchers) watcher(stream, chunk)
   }
 
@@ -223,25 +227,26 @@ export class CommandSession {
 
   /** Kills everything without waiting, when our own process ends. */
   kill(): void {
-    signalTree(this.transport.pid, 'SIGKILL')
+    signalTree(this.pid, 'SIGKILL')
   }
 
   private async terminate(signal: NodeJS.Signals, ms: number): Promise<void> {
     this.sent = signal
-    signalTree(this.transport.pid, signal)
+    signalTree(this.pid, signal)
     if (!(await this.isGone(ms))) {
-      signalTree(this.transport.pid, 'SIGKILL')
+      signalTree(this.pid, 'SIGKILL')
       await this.isGone(GRACE_MS.kill)
     }
     await hasSettled(this.transport.drained, GRACE_MS.kill)
-    this.survivors = findMarkedProcesses(this.facts.mark)
+    this.left = findMarkedProcesses(this.marked)
     this.release()
   }
 
   private async follow(): Promise<void> {
     this.exit = this.resolveExit(await this.transport.exited)
     await (this.ending ?? this.settle())
-    clearTimeout(this.timer)
+    this.time.stop()
+    this.left = findMarkedProcesses(this.marked)
     this.tidied.push(...((await this.facts.tidy?.(this.exit)) ?? []))
     this.ended_at = Date.now()
   }
@@ -278,12 +283,11 @@ export class CommandSession {
     const latest = Date.now() + GRACE_MS.flow
     while (Date.now() - this.last_output_at < SILENCE_MS && Date.now() < latest)
       if (await hasSettled(transport.drained, 50)) break
-    if (!(await hasSettled(transport.drained, 0))) this.survivors = findMarkedProcesses(facts.mark)
     this.release()
   }
 
   private async isGone(ms: number): Promise<boolean> {
-    const { pid } = this.transport
+    const { pid } = this
     const deadline = Date.now() + ms
     // An ending group is gone in a moment; only one that stays is checked process by process.
     for (let step = 1; isProcessRunning(-pid); step = Math.min(2 * step, 10)) {
@@ -301,9 +305,7 @@ export class CommandSession {
   }
 }
 
-const start: StreamPosition = { at: 0, newlines: 0 }
 const numbers: Partial<Record<string, number>> = constants.signals
-const MAX_MARKS = 1000
 
 // The sessions to kill when our own process ends in any way.
 const living = new Set<CommandSession>()

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Session as CallerSession, Context, VtError } from '../../../core/index.js'
 import { nextCall, createSlotError } from '../../lib/base/index.js'
 import { getStartedCommands } from '../../lib/process/index.js'
+import { endMarkedProcesses, type MarkedCommand } from '../processes/process_tree.js'
 import type { CommandSession } from './session.js'
 
 const FINISHED_LIMITS = { most: 64, ms: 10 * 60 * 1000 }
@@ -15,6 +16,8 @@ export class CommandSessions {
   /** Ids of programs that are starting. */
   private readonly starting = new Set<string>()
   private readonly started: ReturnType<typeof getStartedCommands>
+  /** Forgotten commands with processes that left them and end with the caller's session. */
+  private readonly left: MarkedCommand[] = []
   private closed = false
 
   constructor(session: CallerSession) {
@@ -65,7 +68,7 @@ export class CommandSessions {
       const session = await start(id)
       this.known.set(id, session)
       const { command, cwd, mark } = session.facts
-      this.started.set(id, { command, cwd, mark })
+      this.started.set(id, { command, cwd, mark, isRunning: () => session.running })
       if (this.closed) await this.forget(session)
       return session
     } finally {
@@ -80,6 +83,8 @@ export class CommandSessions {
       this.started.delete(id)
     }
     await session.close()
+    // Only a command in the background was asked to leave something.
+    if (session.survivors.length > 0 && !session.facts.background) this.left.push(session.marked)
   }
 
   private createUnknownError(id: string): VtError {
@@ -100,6 +105,7 @@ export class CommandSessions {
   private async closeAll(): Promise<void> {
     this.closed = true
     await Promise.all(this.all().map((session) => this.forget(session)))
+    await Promise.all(this.left.map(endMarkedProcesses))
   }
 }
 

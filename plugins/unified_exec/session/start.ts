@@ -63,7 +63,6 @@ export async function startCommand(context: Context, call: Call, wanted: WantedR
   try {
     const mark = randomUUID()
     const known = {
-      workspace: context.workspace.root,
       configured: await resolveConfiguredVariables(context),
       tty: wanted.tty !== undefined,
       mark,

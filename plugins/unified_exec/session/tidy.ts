@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { lstatSync, realpathSync, renameSync, unlinkSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { isInside, makeFolder } from '../../../core/system/index.js'
-import type { Context, Notice } from '../../../core/index.js'
+import type { Context, Notice, Session } from '../../../core/index.js'
 import { notice, formatNames } from '../../lib/base/index.js'
 import { findGitFolderPrograms } from '../../lib/rules/index.js'
 import { openPrivateFolder } from '../../lib/state/index.js'
-import { isSelfContained, findNewSteeringFiles, type SteeringPaths } from '../../lib/steering/index.js'
+import { isSelfContained, findNewSteeringFiles, SEARCH_LIMITS, type SteeringPaths } from '../../lib/steering/index.js'
 import type { Exit } from './transport.js'
 
 const MOVED_FOLDER = '.vtcode/aside'
@@ -17,12 +17,16 @@ const MOVED_FOLDER = '.vtcode/aside'
  * repository that starts no programs stays and is reported. After a failed command, unwritable repositories are
  * reported.
  */
-export function createTidy({ workspace, log }: Context, before: SteeringPaths): (exit?: Exit) => Promise<Notice[]> {
+export function createTidy(
+  { workspace, session, log }: Context,
+  before: SteeringPaths,
+): (exit?: Exit) => Promise<Notice[]> {
   const { root } = workspace
   const reported = new Set<string>()
 
   return async (exit) => {
-    const { names, repositories, links } = findNewSteeringFiles(root, before)
+    const made = findNewSteeringFiles(root, before)
+    const { names, repositories, links } = made
     const judged = await Promise.all(
       repositories.map(async (one) => ({
         ...one,
@@ -59,6 +63,7 @@ export function createTidy({ workspace, log }: Context, before: SteeringPaths): 
       ...(before.whole.length > 0 && exit !== undefined && exit.exit_code !== 0
         ? [createUnwritableNotice(before.whole.map((path) => relative(root, path)))]
         : []),
+      ...createLimitNotices(session, [before, made]),
     ]
   }
 
@@ -105,6 +110,20 @@ const createUnwritableNotice = (folders: string[]): Notice =>
     `The workspace has many repositories, so git could not write in ${formatNames(folders, 5)}. ` +
       'To let it write in one, run the command with that folder as workdir.',
   )
+/** Reports once a session that a search of the workspace ended at its limits. */
+function createLimitNotices(session: Session, searches: readonly { isComplete: boolean }[]): Notice[] {
+  const known = session.state('exec/steering_search', () => ({ isReported: false }))
+  if (known.isReported || searches.every(({ isComplete }) => isComplete)) return []
+  known.isReported = true
+  return [
+    notice(
+      'VT_EXEC_SEARCH_LIMIT',
+      `The workspace has more than ${SEARCH_LIMITS.folders} folders, or more than ${SEARCH_LIMITS.depth} levels. ` +
+        'In the others, auto-executed config was neither protected from commands nor searched after them. ' +
+        'Check new files there with `git status` before you use them.',
+    ),
+  ]
+}
 const AGREE_HINT =
   'To keep it, the user can move it back, or approve the command with ' +
   'sandbox_permissions: require_escalated and a justification.'

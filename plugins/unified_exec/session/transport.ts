@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs'
 import type { Duplex } from 'node:stream'
 
 export type Stream = 'stdout' | 'stderr'
@@ -25,6 +26,8 @@ export interface Transport {
   readonly exited: Promise<Exit>
   /** Settles when all output before the end has gone to the sink. */
   readonly drained: Promise<void>
+  /** The file that the program got as its input, if we can write it and the system describes it. */
+  readonly input?: Stats | undefined
   /** Returns false once the input was closed by either side. */
   writable(): boolean
   write(data: Buffer): void

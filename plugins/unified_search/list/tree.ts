@@ -1,4 +1,5 @@
 import { visibleLine } from '../../../core/index.js'
+import { pluralize } from '../../lib/base/index.js'
 
 /** Renders entries as a tree: two spaces a level, directories with `/`, `… (+N)` for N entries that are not shown. */
 export function renderTree(
@@ -15,4 +16,17 @@ export function renderTree(
     return below ? [line, `${indent}  … (+${below})`] : [line]
   })
   return [...lines, ...(more > 0 ? [`… (+${more})`] : [])].join('\n')
+}
+
+interface ListRow {
+  path: string
+  type: string
+  matches?: number
+  size?: number
+}
+
+/** Renders an entry of a list, with its number of matches, or with its size. */
+export function renderRow({ path, type, matches, size }: ListRow, isSized: boolean): string {
+  const more = matches !== undefined ? `: ${pluralize(matches, 'match', 'matches')}` : isSized ? `: ${size} bytes` : ''
+  return visibleLine(path) + (type === 'dir' ? '/' : '') + more
 }

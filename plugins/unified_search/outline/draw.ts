@@ -6,13 +6,13 @@ import { statEntries, openIfReadable } from '../../lib/search/index.js'
 import {
   loadAstGrepLibrary,
   findAstGrep,
-  getCachedItems,
+  getCachedOutline,
   isLinearToParse,
   describeSkipped,
   MAX_LINE_UNITS,
   outlinedByAstGrep,
   outlinePage,
-  cacheItems,
+  cacheOutline,
   outlineScript,
   outlineStyles,
   isTooLargeToOutline,
@@ -23,7 +23,10 @@ import {
   type OutlinedFile,
   type OutlineItem,
   type OutlineSubject,
+  type ParsedOutline,
 } from '../../lib/syntax/index.js'
+import { parseSymbols, SERVED } from '../outline_tree_sitter/parse_symbols.js'
+import { findBrokenFiles } from './broken_files.js'
 import { outlineByProgram, type OpenFile } from './program.js'
 
 export interface DrawnFiles {
@@ -60,6 +63,8 @@ const PARSED_AHEAD = 4
  * memory here.
  */
 const MAX_IN_PROCESS_BYTES = 262_144
+/** Files with syntax errors that a second parser reads too. */
+const MAX_COMPLETED = 20
 /** Number of files outlined together. Parts grow, because most answers are full after the first. */
 const PART_SIZES = { first: 150, growth: 5 / 3, largest: 400 }
 
@@ -116,6 +121,7 @@ class Drawing {
   private readonly failed: string[] = []
   private readonly large: string[] = []
   private readonly unread: string[] = []
+  private completed = 0
 
   constructor(
     private readonly context: Context,
@@ -152,9 +158,9 @@ class Drawing {
       for (const file of files) {
         const entry = entries.get(file.path)
         const version = entry?.kind === 'file' ? toOutlineVersion(entry, this.toEngineKey(file.language)) : undefined
-        const items = version === undefined ? undefined : getCachedItems(version)
-        if (items) this.add(file, items)
-        const fresh = items ? undefined : await this.openFile(opener, file)
+        const known = version === undefined ? undefined : getCachedOutline(version)
+        if (known) this.add(file, known)
+        const fresh = known ? undefined : await this.openFile(opener, file)
         if (fresh) opened.push({ ...file, ...fresh })
       }
       return opened
@@ -196,20 +202,30 @@ class Drawing {
       const items =
         performance.now() > until ? undefined : await IN_PROCESS[file.language.id]!.toItems(root, text, file.language)
       // A copy, because each name and line is a slice that keeps the whole text in memory.
-      if (items) this.settle(file, JSON.parse(JSON.stringify(items)) as OutlineItem[])
+      if (items) this.settle(file, { items: JSON.parse(JSON.stringify(items)) as OutlineItem[], isBroken: false })
       else left.push(file)
     }
   }
 
   private async drawByProgram(files: FreshFile[]): Promise<boolean> {
     if (files.length === 0) return true
-    const made = await outlineByProgram(this.context, files, this.failed)
+    const both = [outlineByProgram(this.context, files, this.failed), findBrokenFiles(this.context, files)] as const
+    await Promise.allSettled(both)
+    const [made, broken] = await Promise.all(both)
     if (!made) return false
     for (const file of files) {
       const items = made.get(file.handle.ref)
-      if (items) this.settle(file, items)
+      const isBroken = broken.has(file.handle.ref)
+      if (items) this.settle(file, { items: isBroken ? await this.complete(items, file) : items, isBroken })
     }
     return true
+  }
+
+  /** Returns the symbols of a file with syntax errors from the parser that recovers more of them. */
+  private async complete(items: OutlineItem[], { handle, language: { id } }: FreshFile): Promise<OutlineItem[]> {
+    if (this.completed++ >= MAX_COMPLETED || !SERVED.has(id)) return items
+    const other = await parseSymbols(handle, id, this.context).catch(() => undefined)
+    return other && other.items.length > items.length ? other.items : items
   }
 
   /** Opens a file that is not in the cache. */
@@ -223,9 +239,9 @@ class Drawing {
       if (isTooLargeToOutline(handle, this.single)) this.large.push(file.path)
       else {
         const version = await readOutlineVersion(handle, this.toEngineKey(file.language))
-        const items = getCachedItems(version)
-        if (!items) return { handle, version }
-        this.add(file, items)
+        const known = getCachedOutline(version)
+        if (!known) return { handle, version }
+        this.add(file, known)
       }
     } catch (error) {
       await handle.close()
@@ -235,13 +251,13 @@ class Drawing {
     return undefined
   }
 
-  private settle(file: FreshFile, items: OutlineItem[]): void {
-    cacheItems(file.version, items)
-    this.add(file, items)
+  private settle(file: FreshFile, outline: ParsedOutline): void {
+    cacheOutline(file.version, outline)
+    this.add(file, outline)
   }
 
-  private add({ path, language }: OutlineSubject, items: OutlineItem[]): void {
-    this.files.set(path, { path, lang: language.title, items })
+  private add({ path, language }: OutlineSubject, outline: ParsedOutline): void {
+    this.files.set(path, { path, lang: language.title, ...outline })
   }
 
   private toEngineKey(language: Language): string {

@@ -1,5 +1,5 @@
 import type { Node, QueryMatch } from 'web-tree-sitter'
-import { createPositions, type OutlineItem, type Member } from '../../lib/syntax/index.js'
+import { createPositions, MARK, unmarkItems, type OutlineItem, type Member } from '../../lib/syntax/index.js'
 
 /** Kinds whose nested declarations become members. */
 const HOLDERS = new Set(['class', 'struct', 'interface', 'enum', 'module', 'object'])
@@ -8,6 +8,8 @@ const HOLDERS = new Set(['class', 'struct', 'interface', 'enum', 'module', 'obje
 export interface Reading {
   /** The query marks exports by `@exported`; otherwise everything is exported. */
   hasExportMarks: boolean
+  /** The query marks exports of what may be declared elsewhere in the file by `@reference`. */
+  references: boolean
   /** A declaration inside a class is a member; one inside a function is ignored. */
   outermost: boolean
   /** A function may be declared several times in a row before it is defined. */
@@ -20,7 +22,7 @@ type Found = { start: number; end: number } & ({ item: OutlineItem } | { member:
 export function toItems(
   matches: QueryMatch[],
   text: string,
-  { hasExportMarks, outermost, overloads }: Reading,
+  { hasExportMarks, references, outermost, overloads }: Reading,
 ): OutlineItem[] {
   const at = createPositions(text)
   const place = ({ row, column }: Node['startPosition']) => ({ line: row, column: at.column(row, column) })
@@ -35,7 +37,9 @@ export function toItems(
     const signature = readFirstLine(node)
     const named = captures.find((capture) => capture.name === 'name')?.node
     // The name of a module keeps its quotes.
-    const name = kind === 'module' && named ? named.text : toName(named, signature)
+    const written = kind === 'module' && named ? named.text : toName(named, signature)
+    const isReference = captures.some((capture) => capture.name === 'reference')
+    const name = isReference ? MARK + written : written
     const common = {
       role: role === 'import' ? 'item' : role,
       kind,
@@ -47,7 +51,8 @@ export function toItems(
     if (role === 'member')
       all.push({ start, end, member: { ...common, isPublic: !captures.some((capture) => capture.name === 'private') } })
     else {
-      const isExported = role === 'item' && (!hasExportMarks || captures.some((capture) => capture.name === 'exported'))
+      const isExported =
+        role === 'item' && (!hasExportMarks || isReference || captures.some((capture) => capture.name === 'exported'))
       const range = { byteOffset: { start, end }, start: place(node.startPosition), end: place(node.endPosition) }
       all.push({
         start,
@@ -68,6 +73,7 @@ export function toItems(
     all.sort((a, b) => a.start - b.start || b.end - a.end),
     outermost,
   )
+  if (references) return unmarkItems(items)
   return overloads ? items.filter((item, at) => !isOverload(item, items[at + 1])) : items
 }
 

@@ -1,17 +1,6 @@
 import type { Language } from '../../lib/syntax/index.js'
 import type { Expand, StructuralInput } from './types.js'
 
-const EXPLAINED_STRICTNESS = new Set([undefined, 'cst', 'smart', 'ast', 'relaxed'])
-
-/** Returns whether a run can also report its parse of the pattern: `run` with a language and without hidden nodes. */
-export const canExplain = (input: StructuralInput, language: Language, config?: string): boolean =>
-  input.pattern !== undefined &&
-  !shouldUseRule(input) &&
-  isLanguageNamed(input, language, config) &&
-  input.selector === undefined &&
-  EXPLAINED_STRICTNESS.has(input.strictness) &&
-  (input.debug_query === undefined || resolveView(input) === 'pattern')
-
 /** Returns the arguments of `run`, or of `scan` with a rule where flags are not enough. */
 export function toProgramArguments(input: StructuralInput, language: Language, config?: string): string[] {
   const context = input.context_lines > 0 ? ['--context', String(input.context_lines)] : []
@@ -30,7 +19,7 @@ export function toProgramArguments(input: StructuralInput, language: Language, c
     ...flag('selector', input.selector),
     ...flag('strictness', input.strictness),
     ...(input.workflow === 'rewrite' ? flag('rewrite', input.rewrite) : []),
-    ...flag('debug-query', canExplain(input, language, config) ? 'pattern' : resolveView(input)),
+    ...flag('debug-query', input.debug_query === true ? 'pattern' : input.debug_query),
   ]
 }
 
@@ -40,10 +29,7 @@ export const shouldUseRule = ({ pattern, kind, fix_config }: StructuralInput): b
 
 /** Returns whether to pass `--lang`. Without it the program also searches embedded code, such as scripts in HTML. */
 const isLanguageNamed = ({ lang }: StructuralInput, { id }: Language, config?: string): boolean =>
-  lang !== undefined || (id !== 'html' && id !== 'embedded' && config === undefined)
-
-const resolveView = ({ debug_query }: StructuralInput): string | undefined =>
-  debug_query === true ? 'pattern' : debug_query
+  id !== 'embedded' && (lang !== undefined || (id !== 'html' && config === undefined))
 
 const ERROR_RULE = 'errors'
 

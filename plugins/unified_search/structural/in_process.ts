@@ -1,6 +1,12 @@
 import type { NapiConfig, SgNode } from '@ast-grep/napi'
 import { mapConcurrently, createPauser } from '../../lib/base/index.js'
 import {
+  parseRewriteTemplate,
+  renderReplacement,
+  type Captured,
+  type RewriteTemplate,
+} from '../../lib/patterns/index.js'
+import {
   loadAstGrepLibrary,
   isLinearToParse,
   MAX_LINE_UNITS,
@@ -12,8 +18,7 @@ import {
   type Positions,
 } from '../../lib/syntax/index.js'
 import { toPatternRule } from './arguments.js'
-import { renderReplacement, parseRewriteTemplate, type RewriteTemplate } from './template.js'
-import type { Captured, Native, StructuralInput } from './types.js'
+import type { Native, StructuralInput } from './types.js'
 
 const GRAMMARS = new Set(['html', 'css', 'javascript', 'typescript', 'tsx'])
 

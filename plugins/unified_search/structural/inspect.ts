@@ -39,7 +39,11 @@ interface Inspected {
   config_path: string
   config_exists: boolean
   rule_dir_hints: string[]
-  test_configs: { testDir: string }[]
+  util_dirs: string[]
+  test_configs: { testDir: string; snapshotDir?: unknown }[]
+  language_injections: unknown[]
+  custom_languages: Record<string, unknown>
+  language_globs: Record<string, unknown>
   missing_dirs: string[]
   discovered_configs?: string[]
 }
@@ -50,11 +54,23 @@ function render(output: Inspected): string {
     return `${output.config_path} does not exist${found.length > 0 ? `; found: ${found.join(', ')}` : ''}`
   }
   const rules = output.rule_dir_hints.join(', ') || 'no folder'
-  const tests = output.test_configs.map(({ testDir }) => testDir).join(', ') || 'no folder'
+  const tests = output.test_configs.map(renderTests).join(', ') || 'no folder'
+  const settings = {
+    'language injections': output.language_injections,
+    'custom languages': output.custom_languages,
+    'language globs': output.language_globs,
+  }
   return [
     `${output.config_path}: rules in ${rules}; tests in ${tests}`,
+    ...(output.util_dirs.length > 0 ? [`shared rules in ${output.util_dirs.join(', ')}`] : []),
+    ...Object.entries(settings).flatMap(([name, value]) =>
+      Object.keys(value).length > 0 ? [`${name}: ${JSON.stringify(value)}`] : [],
+    ),
     ...(output.missing_dirs.length > 0
       ? [`missing: ${output.missing_dirs.join(', ')} (ast-grep refuses to scan then)`]
       : []),
   ].join('\n')
 }
+
+const renderTests = ({ testDir, snapshotDir }: Inspected['test_configs'][number]): string =>
+  snapshotDir === undefined ? testDir : `${testDir} (snapshots in ${String(snapshotDir)})`

@@ -1,8 +1,7 @@
 import { VtError, type Context, type Next } from '../../../core/index.js'
-import { createSlotError } from '../../lib/base/index.js'
+import { createSlotError, pluralize } from '../../lib/base/index.js'
 import { patternLanguages, parseReasons, type AstGrepEnd, type Language } from '../../lib/syntax/index.js'
-import { findError, type PatternPlace } from './pattern_errors.js'
-import { findUnbound } from './template.js'
+import { describePlace, findError, findUnbound, type PatternPlace } from '../../lib/patterns/index.js'
 import type { StructuralCall } from './types.js'
 
 /** Converts the refusal of a pattern, kind or language by ast-grep; `undefined` if there was none. */
@@ -44,14 +43,46 @@ export function toRefusal({ exit_code, stderr }: AstGrepEnd, title: string, call
   )
 }
 
-/** Creates the refusal of a pattern that parses only with errors, with the debug output if requested. */
-export const createFragmentRefusal = (title: string, call: StructuralCall, debug: string | undefined): VtError =>
-  createPatternRefusal(
+/** A whole pattern that begins with the given one, and how often it matches. */
+export interface WholePattern {
+  pattern: string
+  total: number
+}
+
+/**
+ * Creates the refusal of a pattern that is only a part of code, with the debug output if requested. The next call has
+ * the whole pattern where it matches.
+ */
+export function createFragmentRefusal(
+  title: string,
+  call: StructuralCall,
+  debug: string | undefined,
+  whole: WholePattern | undefined,
+): VtError {
+  const instead =
+    whole === undefined
+      ? ''
+      : whole.total > 0
+        ? ` '${whole.pattern}' matches ${pluralize(whole.total, 'time')}.`
+        : ` A whole piece is '${whole.pattern}'.`
+  const { action: _, ...given } = call.given
+  return createPatternRefusal(
     'VT_SEARCH_FRAGMENT',
-    `${quotePattern(call)} is only a fragment of ${title} code and matched nothing.`,
+    `${quotePattern(call)} is only a fragment of ${title} code and matched nothing.${instead}`,
     call,
-    debug === undefined ? {} : { details: { debug } },
+    {
+      ...(debug !== undefined && { details: { debug } }),
+      ...(whole &&
+        whole.total > 0 && {
+          next: { tool: 'unified_search', input: { action: 'structural', ...given, pattern: whole.pattern } },
+        }),
+    },
   )
+}
+
+/** Creates the refusal of words without any sign of code, which match nothing. */
+export const createProseRefusal = (call: StructuralCall): VtError =>
+  createPatternRefusal('VT_SEARCH_PATTERN', `${quotePattern(call)} consists of words only and matches no code.`, call)
 
 /** Adds the position of the error to the refusal of a pattern. */
 const addPlace = ({ problem }: VtError, place: PatternPlace): VtError =>
@@ -73,14 +104,6 @@ export async function locateError(
   if (pattern === undefined || !PATTERN_CODES.has(error.code)) return error
   const place = await findError(pattern, language, context)
   return place ? addPlace(error, place) : error
-}
-
-export function describePlace({ start, end }: PatternPlace): string {
-  const at = ({ line, column }: PatternPlace['start'], by: number) => `line ${line + 1}, column ${column + by}`
-  const missing = start.line === end.line && start.column === end.column
-  return missing
-    ? `Code is missing at ${at(start, 1)}.`
-    : `The pattern does not parse from ${at(start, 1)} to ${at(end, 0)}.`
 }
 
 /** Refuses lower-case metavariables where `$` begins no name of the language itself. */
@@ -108,9 +131,9 @@ function createPatternRefusal(
   code: string,
   message: string,
   call: StructuralCall,
-  extra: { details?: Record<string, unknown> } = {},
+  extra: { details?: Record<string, unknown>; next?: Next } = {},
 ): VtError {
-  const next = toGrepCall(call)
+  const next = extra.next ?? toGrepCall(call)
   const hint =
     'Write the pattern as valid code of the language, with $NAME for one node and $$$NAME for several. ' +
     'For prose, names and regular expressions use {slot:unified_search/grep}.'

@@ -37,5 +37,12 @@ export async function runRuleTests({ input }: StructuralCall, context: Context):
     summary,
   }
   const lines = rules.map(({ id, status, cases }) => `${status} ${id} ${cases}`)
-  return ok(output, { text: [...lines, `${summary.passed} passed, ${summary.failed} failed`].join('\n') })
+  const why = all_passed ? [] : [describeFailures(output)]
+  return ok(output, { text: [...lines, ...why, `${summary.passed} passed, ${summary.failed} failed`].join('\n') })
+}
+
+/** Returns what the program states about the cases that failed: the end of its output after the list of rules. */
+function describeFailures({ stdout, stderr }: { stdout: string; stderr: string }): string {
+  const [, details = stdout + stderr] = /^-+ *Case Details *-+$([^]*)/m.exec(stdout) ?? []
+  return details.replace(/^(?:PASS|FAIL) .*$/gm, '').trim()
 }

@@ -1,15 +1,16 @@
 import { ok, type Context, type Result } from '../../../core/index.js'
 import { takeFitting, MAX_OUTPUT_BYTES } from '../../lib/base/index.js'
-import type { Language } from '../../lib/syntax/index.js'
+import { renderMatches, renderRewrites } from '../../lib/grep/index.js'
+import { findRequiredText } from '../../lib/patterns/index.js'
 import { readCurrentMatch } from './current_match.js'
 import { shouldUseRule } from './arguments.js'
 import { readDialects } from './dialects.js'
-import { findRequiredText } from './required_text.js'
+import { findPage } from './page.js'
 import { checkMetavariables, checkReplacement } from './refusals.js'
-import { Search } from './search.js'
-import { toMatch, renderMatches, renderRewrites } from './shape.js'
-import { embedded, findSubjects, type StructuralSubject } from './subjects.js'
-import type { Reported, StructuralCall, StructuralInput } from './types.js'
+import { toMatch } from './shape.js'
+import { findSubjects } from './subjects.js'
+import { findTextTrace } from './trace.js'
+import type { StructuralCall, StructuralInput } from './types.js'
 
 /** Bytes of an answer reserved for data other than matches. */
 const RESERVED_BYTES = { files: 262_144, issues: 131_072 }
@@ -18,7 +19,7 @@ const RESERVED_BYTES = { files: 262_144, issues: 131_072 }
  * Workflows `query` and `rewrite`: searches files of one or many languages for a pattern, sorted and paged; writes
  * nothing.
  */
-export async function runPattern(call: StructuralCall, context: Context, { notices }: Reported): Promise<Result> {
+export async function runPattern(call: StructuralCall, context: Context): Promise<Result> {
   const { input, given } = call
   checkMetavariables(call)
   checkReplacement(call)
@@ -29,18 +30,12 @@ export async function runPattern(call: StructuralCall, context: Context, { notic
     dialects,
     findRequiredText(input.pattern, input.strictness, input.selector),
   )
-  notices.push(...found.notices)
-  const search = new Search(context, call, dialects.config)
-  const all = groupByLanguage(found.files, input)
-  const holding = groupByLanguage(found.holding, input)
-  await Promise.all([...all].map(([id, { language }]) => search.searchLanguage(language, holding.get(id)?.files ?? [])))
-  await search.reportOutcome([...all.keys()].filter((id) => id !== embedded.id).length, notices)
-
+  const { notices } = found
+  const { search, matches, skipped } = await findPage(context, call, dialects.config, found)
   const { total } = search.found
-  const window = search.found
-    .listFirst()
-    .slice(input.skip)
-    .map((match) => match.read())
+  notices.push(...(await search.reportOutcome()))
+  if (total === 0) notices.push(...(await findTextTrace(context, input, found.holding)))
+  const window = matches.slice(input.skip - skipped).map((match) => match.read())
   const wide =
     shouldUseRule(input) && input.context_lines > 0
       ? await Promise.all(
@@ -51,11 +46,11 @@ export async function runPattern(call: StructuralCall, context: Context, { notic
   const shown = takeFitting(page, MAX_OUTPUT_BYTES - RESERVED_BYTES.files - RESERVED_BYTES.issues)
   const end = input.skip + shown.length
   const truncated = end < total
+  const debug = toDebug(search.side.debug, input)
+  const around = { context_lines: input.context_lines, debug }
   const common = {
     workflow: input.workflow,
-    ...(search.debug !== undefined && {
-      debug: { format: input.debug_query === true ? 'pattern' : input.debug_query, text: search.debug },
-    }),
+    ...(debug && { debug }),
     truncated,
     backend: 'ast-grep',
     path: input.path,
@@ -66,7 +61,8 @@ export async function runPattern(call: StructuralCall, context: Context, { notic
   const extra = notices.length > 0 ? { notices } : {}
   if (input.workflow === 'rewrite') {
     const output = { ...common, rewrites: shown, total_rewrites: total }
-    return ok(output, { text: renderRewrites(shown, { total, files, next: truncated ? end : undefined }), ...extra })
+    const text = renderRewrites(shown, { total, files, next: truncated ? end : undefined }, around)
+    return ok(output, { text, ...extra })
   }
   const output = {
     ...common,
@@ -80,30 +76,16 @@ export async function runPattern(call: StructuralCall, context: Context, { notic
     ...(input.kind !== undefined && { kind: input.kind }),
   }
   return ok(output, {
-    text: renderMatches(shown, {
-      total,
-      files,
-      searched: found.files.length,
-      path: input.path,
-      next: truncated ? end : undefined,
-    }),
+    text: renderMatches(
+      shown,
+      { total, files, searched: found.files.length, path: input.path, next: truncated ? end : undefined },
+      around,
+    ),
     ...extra,
   })
 }
 
-function groupByLanguage(
-  files: StructuralSubject[],
-  input: StructuralInput,
-): Map<string, { language: Language; files: StructuralSubject[] }> {
-  const groups = new Map<string, { language: Language; files: StructuralSubject[] }>()
-  for (const file of files) {
-    const group = groups.get(file.language.id) ?? { language: file.language, files: [] }
-    group.files.push(file)
-    groups.set(file.language.id, group)
-  }
-  // A named language is checked even without files, because the pattern may be invalid.
-  if (input.lang !== undefined && groups.size === 0) {
-    groups.set(input.lang, { language: { id: input.lang, title: input.lang, aliases: [], extensions: [] }, files: [] })
-  }
-  return groups
+function toDebug(text: string | undefined, { debug_query: format }: StructuralInput) {
+  if (text === undefined || format === undefined) return undefined
+  return { format: format === true ? 'pattern' : format, text }
 }

@@ -1,5 +1,6 @@
 import { ok, type Context, type Result } from '../../../core/index.js'
 import { comparePaths, pluralize, takeFitting, listSearchNotices } from '../../lib/base/index.js'
+import { renderLines } from '../../lib/grep/index.js'
 import { createLineReader } from '../../lib/process/index.js'
 import { listFiles, openToSearch } from '../../lib/search/index.js'
 import { readCurrentMatch } from './current_match.js'
@@ -51,13 +52,10 @@ export async function runScan({ input, given }: StructuralCall, context: Context
     },
     ...(truncated && { next: { tool: 'unified_search', input: { action: 'structural', ...given, skip: end } } }),
   }
-  const lines_ = findings.flatMap((finding) => [
-    `${finding.file}:${finding.line_number} ${finding.severity} ${finding.rule_id}: ${finding.message}`,
-    ...(finding.note ? [`  ${finding.note}`] : []),
-  ])
+  const lines = findings.flatMap((finding) => renderFinding(finding, input.context_lines))
   const severities = Object.entries(by_severity).map(([severity, number]) => pluralize(number, severity))
   const tail = `${pluralize(all.length, 'finding')}${severities.length > 0 ? ` (${severities.join(', ')})` : ''}`
-  const text = [...lines_, truncated ? `${findings.length} of ${tail}; continue with skip=${end}` : tail].join('\n')
+  const text = [...lines, truncated ? `${findings.length} of ${tail}; continue with skip=${end}` : tail].join('\n')
   const notices = listSearchNotices({ ...known.listing, gone })
   return ok(output, { text, ...(notices.length > 0 && { notices }) })
 }
@@ -82,6 +80,12 @@ function toFinding(native: Native) {
     labels: native.labels ?? [],
   }
 }
+
+const renderFinding = (finding: ReturnType<typeof toFinding>, context_lines: number): string[] => [
+  `${finding.file}:${finding.line_number} ${finding.severity} ${finding.rule_id}: ${finding.message}`,
+  ...(finding.note ? [`  ${finding.note}`] : []),
+  ...(context_lines > 0 ? renderLines(finding, context_lines) : []),
+]
 
 function tally(words: string[]): Record<string, number> {
   const counts: Record<string, number> = {}

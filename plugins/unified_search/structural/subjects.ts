@@ -34,8 +34,12 @@ const QUIET_LANGUAGES = new Set(['html', 'css', 'json', 'yaml', 'markdown', 'tom
 /** Represents the embedded languages of a host if no language is named. */
 export const embedded: Language = { id: 'embedded', title: 'Embedded', aliases: [], extensions: ['html'] }
 
+const html = languageByName('html')!
+const page: Omit<StructuralSubject, 'path'> = { language: embedded, host: html }
+
+/** Returns the language by which patterns read a file: pages of other names are read as HTML. */
 const toPatternLanguage = (language: Language | undefined): Language | undefined =>
-  language?.isOutlineOnly ? undefined : language
+  language?.isOutlineOnly ? undefined : language?.isPage ? html : language
 
 /** Returns the language in which a file is searched: its own, or the requested one embedded in it. */
 function toSubject(
@@ -44,6 +48,7 @@ function toSubject(
   hosts: ReadonlySet<string>,
 ): Omit<StructuralSubject, 'path'> | undefined {
   if (!forced) return own && { language: own }
+  if (forced.isPage) return own === html ? page : undefined
   if (own && own.id !== forced.id && hosts.has(own.id)) return { language: forced, host: own }
   return own?.id === forced.id || (forced.extensions.length === 0 && !own) ? { language: forced } : undefined
 }
@@ -91,7 +96,10 @@ function startSubjects(input: StructuralInput, { languageByPath: findLanguage, h
     globs,
     named: new Set([...globs, ...paths].flatMap((glob) => languageByPath(trimEndChars(glob, '}]'))?.id ?? [])),
     hosts: hostsById(forced?.id ?? ''),
-    languageByPath: (path: string) => toPatternLanguage(findLanguage(path)),
+    languageByPath: (path: string) => {
+      const language = findLanguage(path)
+      return forced?.isPage && language !== forced ? undefined : toPatternLanguage(language)
+    },
     files: new Map<string, Omit<StructuralSubject, 'path'>>(),
     holding: new Set<string>(),
     notices: [] as Notice[],
@@ -106,7 +114,8 @@ async function addFile(
   await file.close()
   const { path } = file
   const language = languageByPath(path)
-  if (forced ?? language) files.set(path, toSubject(language, forced, hosts) ?? { language: forced! })
+  if (forced ?? language)
+    files.set(path, toSubject(language, forced, hosts) ?? (forced!.isPage ? page : { language: forced! }))
   else unknownFiles.push(path)
   holding.add(path)
 }

@@ -1,4 +1,5 @@
 import type { Call, Notice } from '../../../core/index.js'
+import type { Captured } from '../../lib/patterns/index.js'
 import type { Range } from '../../lib/syntax/index.js'
 
 export const WORKFLOWS = ['query', 'scan', 'test', 'rewrite', 'inspect'] as const
@@ -35,10 +36,6 @@ export interface StructuralInput {
 }
 export type StructuralCall = Pick<Call<StructuralInput>, 'input' | 'given'>
 
-export interface Captured {
-  text: string
-  range: Range
-}
 /** One record of ast-grep's `--json=stream`; `scan` adds the facts of the rule. */
 export interface Native {
   file: string

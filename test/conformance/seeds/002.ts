@@ -167,7 +167,7 @@ export const rows: Row[] = [
         expect(wrong.filter(([, result]) => !result.ok && result.error.code === 'VT_SEARCH_LANG')).toEqual([])
         expect(
           wrong.filter(([, result]) => result.ok && result.output['matchCount'] === 1).map(([end]) => end),
-        ).toEqual('sh cpp cs ex go hs hcl java js kt lua nix php py rb rs scala sol swift tsx ts'.split(' '))
+        ).toEqual('sh c cpp cs ex go hs hcl java js kt lua nix php py rb rs scala sol swift tsx ts'.split(' '))
       }),
       refuses('ast_grep', ask('log($A)', ['other/a.astro']), { code: 'VT_SEARCH_LANG', message: /typescript/ }),
     ),

@@ -20,6 +20,8 @@ beforeAll(async () => {
       if (text === 'ask') return { ask: 'May it?', lasting: { covers: 'saying ask', keep: (scope) => { globalThis.kept = scope } } }
       if (text === 'never') return { deny: 'Never.' }
     }\n`,
+    'shout.yaml':
+      'name: shout\ndescription: Repeats words.\nrun: [echo, "{words}"]\ninput: { properties: { words: { type: string } } }\n',
     'later.yaml': 'name: later\nkind: policy\nslots: [demo/*]\norder: 50\nmodule: ./later.js\n',
     'later.js': `export default (call, { explain }) => (explain?.({ seen: call.input.text }), call.input.text === 'ask' || call.input.text === 'never' ? { ask: 'Later too.' } : undefined)\n`,
   })
@@ -105,5 +107,11 @@ describe('kernel.explain', () => {
     })
     expect(await booted.kernel.explain('demo', { action: 'say', text: 'q' })).toMatchObject({ verdict: 'run' })
     expect(await booted.kernel.explain('nobody', {})).toMatchObject({ verdict: 'refused', chain: [] })
+  })
+  it('shows the program that a command tool would start', async () => {
+    expect(await booted.kernel.explain('shout', { words: 'a b' })).toMatchObject({
+      would: { argv: ['echo', 'a b'] },
+    })
+    expect(await booted.kernel.explain('demo', { action: 'say', text: 'q' })).not.toHaveProperty('would')
   })
 })

@@ -198,6 +198,7 @@ describe('settings of a workspace', () => {
       'mcp.max_connections',
       'mcp.max_argument_bytes',
       'context.dynamic.retained_user_messages',
+      'diagnostics.wait_ms',
       'web.fetch.max_bytes',
       'web.fetch.max_redirects',
       'web.search.max_results',

@@ -62,6 +62,8 @@ const readers: Record<string, RegExp> = {
   web: /WebSettings|settings\.web\b/,
   exec: /settings\.exec\b/,
   sandbox: /SandboxSettings|settings\.sandbox\b/,
+  language_servers: /settings\.language_servers\b/,
+  diagnostics: /settings\.diagnostics\b/,
   output: /settings\.output|context\.settings/,
   trust: /settings\.trust\b|\btrust\.audit_log/,
   telemetry: /AgentSettings/,

@@ -278,7 +278,7 @@ describe('vtcode plugins validate', () => {
 it('lets an isolated module call what an adapter of its plugin serves, with the rights of both', async () => {
   const caller = `export default async ({ input }, ctx) => ({ ok: true, output: { pid: process.pid, said: (await ctx.call('say', { text: input.text })).output.input } })\n`
   const manifest =
-    'name: relay\ndescription: Relay it.\neffects: []\ninput: { required: [text], properties: { text: { type: string } } }\nmodule: ./relay.js\n'
+    'name: relay\ndescription: Relay it.\neffects: [net]\ninput: { required: [text], properties: { text: { type: string } } }\nmodule: ./relay.js\n'
   await using place = await tempWorkspace({ ...folder, 'acme/relay.yaml': manifest, 'acme/relay.js': caller })
   await using vt = await boot(place, { plugins: { isolate: 'process' } } as Config)
   const result = await vt.call('relay', { text: 'hello' })

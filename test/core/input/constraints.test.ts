@@ -96,6 +96,33 @@ describe('tool policy of a workspace', () => {
     matches(await booted.call('unified_exec', { action: 'run', command: 'echo a' }), { ok: true })
   })
 
+  it('replaces the default mode of an alias by an allowed one, and refuses the mode of the caller or of the name', async () => {
+    const allowed_modes = ['terminal']
+    await using booted = await boot(
+      { constraints: { run_terminal_cmd: { allowed_modes, default_response_format: 'concise' } } },
+      { sandbox: { mode: 'off' } },
+    )
+    const run = (tool: string, input: object = {}) => booted.call(tool, { command: 'printf a', ...input })
+    matches(await run('run_terminal_cmd'), { ok: true, output: { stdout: 'a', mode: 'terminal' } })
+    matches(await run('run_terminal_cmd', { mode: 'terminal' }), { ok: true, output: { mode: 'terminal' } })
+    expect(await booted.kernel.explain('run_terminal_cmd', { command: 'printf a' })).toMatchObject({ verdict: 'run' })
+    for (const denied of [await run('run_terminal_cmd', { mode: 'pty' }), await run('run_pty_cmd')])
+      matches(denied, { ok: false, error: { code: 'VT_POLICY_DENIED', message: "re:.*terminal.*'pty'.*" } })
+    await using published = await boot({
+      constraints: { run_terminal_cmd: { allowed_modes: ['pty', 'terminal', 'streaming'] } },
+    })
+    expect(await published.kernel.explain('run_terminal_cmd', { command: 'printf a' })).toMatchObject({
+      verdict: 'run',
+    })
+  })
+
+  it('reports a limit for a default number of an alias only where the answer was cut', async () => {
+    await using booted = await boot({ constraints: { list_files: { max_items_per_call: 40 } } })
+    const list = (input: object) => booted.call('list_files', { path: '.', ...input })
+    expect(capped(await list({}))).toEqual([])
+    expect(capped(await list({ max_items: 60 }))).toHaveLength(1)
+  })
+
   it('offers the call that allowed modes and addresses permit in place of the denied one', async () => {
     const constraints = {
       write_file: { allowed_modes: ['skip_if_exists'] },

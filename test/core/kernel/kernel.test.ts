@@ -197,6 +197,28 @@ alias:
     expect(await booted.call('nowhere', {})).toMatchObject({ ok: false, error: { code: 'VT_TOOL_UNKNOWN' } })
     await plugins.drop()
   })
+
+  it("reads the defaults of an alias in the alias's own names, also to choose a case", async () => {
+    const plugins = await folderWith({
+      'say.yaml': `name: say
+input: { properties: { what: { type: string }, how: { enum: [short, long] } } }
+alias:
+  to: echo
+  rename: { what: text }
+  default: { what: silence, how: long, max_results: 7 }
+  cases:
+    how: { long: { set: { body: LONG } }, $absent: { set: { body: NONE } } }
+`,
+    })
+    await using booted = await bootKernel({ manifests: ['test/fixtures/plugins', plugins.folder] })
+    const given = async (input: object) => {
+      const result = await booted.call('say', input)
+      return result.ok ? result.output['given'] : result.error
+    }
+    expect(await given({})).toEqual({ text: 'silence', max_results: 7, body: 'LONG' })
+    expect(await given({ what: 'x', how: 'short' })).toEqual({ text: 'x', max_results: 7 })
+    await plugins.drop()
+  })
 })
 
 describe('answer of an alias', () => {

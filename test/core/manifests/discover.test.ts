@@ -168,7 +168,7 @@ describe('plugin folders', () => {
   })
   it('ignores a format file that is a link to an endless device', async () => {
     await space.write('.vtcode/plugins/evil/vtcode.yaml', tool('a'))
-    symlinkSync('/dev/zero', join(space.root, '.vtcode/plugins/evil/plugin.json'))
+    symlinkSync('/dev/null', join(space.root, '.vtcode/plugins/evil/plugin.json'))
     expect((await find()).ids).toEqual(['evil:a workspace'])
   })
   it('refuses a plugin or a manifest that is a link out of its folder', async () => {

@@ -178,6 +178,54 @@ describe('collisions', () => {
     },
   )
 
+  it('serves a name that two plugins claim by the one that `use` chooses, as the report advises', async () => {
+    const both = plugins({ a: [one('hello'), says('a')], b: [one('hello'), says('b')] })
+    await using before = await among(both)
+    const { hint } = before.kernel.diagnostics().find(({ code }) => code === 'VT_SLOT_COLLISION')!
+    const [, slot, id] = /`use: \{ "(.+)": "(.+)" \}`/.exec(hint!)!
+    await using booted = await among(both, { use: { [slot!]: id! } })
+    expect([
+      await booted.call('hello'),
+      await booted.call('a__hello'),
+      booted.kernel.diagnostics().filter(({ code }) => code === 'VT_SLOT_COLLISION'),
+    ]).toMatchObject([{ output: { by: 'b' } }, { output: { by: 'a' } }, []])
+  })
+
+  it('keeps the contract of a built-in tool whatever `use` names', async () => {
+    await using booted = await among(plugins({ a: [one('apply_patch'), says('a')] }), {
+      use: { apply_patch: 'a:apply_patch' },
+    })
+    expect(booted.kernel.inspection.contributions().find(({ id }) => id === 'a:apply_patch')).toMatchObject({
+      state: 'shadowed',
+    })
+    expect(await booted.call('apply_patch')).toMatchObject({ ok: false, error: { code: 'VT_SLOT_UNBOUND' } })
+  })
+
+  it('refuses an alias of an alias and one of an unknown slot, and names the right one', async () => {
+    const alias = (name: string, to: string): [string, string] => [`name: ${name}\nalias: { to: ${to} }\n`, '']
+    await using booted = await among(
+      plugins({
+        a: alias('mine', 'read_file'),
+        b: alias('next', 'mine'),
+        c: alias('typo', 'unified_file/raed'),
+        d: alias('good', 'unified_file/read'),
+      }),
+    )
+    const states = Object.fromEntries(
+      booted.kernel.inspection.contributions().map(({ id, state, reason }) => [id, [state, reason]]),
+    )
+    expect(states).toMatchObject({
+      'a:mine': ['invalid', 'a:mine leads to read_file, which is an alias itself. Name unified_file/read in `to`.'],
+      'b:next': ['invalid', 'b:next leads to mine, which is an alias itself. Name read_file in `to`.'],
+      'c:typo': [
+        'inactive',
+        'c:typo is an alias of unified_file/raed, which no plugin declares; nearest: unified_file/read.',
+      ],
+      'd:good': ['active', undefined],
+    })
+    expect(booted.kernel.list().map(({ slot }) => slot)).not.toContain('mine')
+  })
+
   it.each(['grер', 'Read File', 'read.file', '../x', '__proto__', 'a'.repeat(65), 'tool ', 'ＲＥＡＤ', 'a/b/c'])(
     'refuses a confusable or malformed name by file: %s',
     async (name) => {
@@ -226,7 +274,7 @@ describe('schema of a plugin', () => {
   })
 
   it('matches a pattern that backtracks elsewhere in linear time', async () => {
-    await using booted = await among(given('{ properties: { p: { type: string, pattern: "^(a+)+$" } } }'))
+    await using booted = await among(given('{ properties: { p: { type: string, pattern: "^a*a*$" } } }'))
     matches(await booted.call('strict', { p: 'a'.repeat(50_000) }), { ok: true })
     // A guard against hanging: what takes exponential time does not end in the life of the machine.
     matches(await booted.call('strict', { p: `${'a'.repeat(50_000)}!` }), {

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
@@ -44,6 +45,83 @@ describe('allow rule for tools of a server', () => {
     expect((await made.kernel.explain('mcp__docs__fetch', {})).verdict).toBe(
       /docs__(fetch|\*)|docs$/.test(rule) || slot.endsWith('fetch') ? 'run' : 'ask',
     )
+  })
+})
+
+describe('rule about a server whose name begins like that of another', () => {
+  const servers = (...names: string[]): Config['mcp'] =>
+    ({ servers: Object.fromEntries(names.map((name) => [name, server()])) }) as Config['mcp']
+  const verdicts = async ({ kernel }: Booted, slots: string[]): Promise<string[]> => {
+    const all: string[] = []
+    for (const slot of slots) all.push((await kernel.explain(slot, {})).verdict)
+    return all
+  }
+
+  it.each([
+    ['mcp__docs', ['run', 'ask']],
+    ['mcp__docs__*', ['run', 'ask']],
+    ['mcp__docs__fetch*', ['run', 'ask']],
+    ['mcp__docs__more', ['ask', 'run']],
+    ['mcp__docs__more__*', ['ask', 'run']],
+  ])('allows with %s only the tools of the named server', async (rule, expected) => {
+    await using made = await bootKernel({
+      mode: 'auto',
+      config: { policy: { allow: [rule] }, mcp: servers('docs', 'docs__more') } as Config,
+    })
+    expect(await verdicts(made, ['mcp__docs__fetch', 'mcp__docs__more__fetch'])).toEqual(expected)
+    expect(told(made)).toEqual([])
+  })
+
+  it('applies denied names, limits and suggestions to the named server', async () => {
+    await using made = await bootKernel({
+      mode: 'auto',
+      config: {
+        policy: { deny: ['mcp__docs'], allow: ['mcp__docs__moer__*'] },
+        mcp: servers('docs', 'docs__more'),
+      } as Config,
+    })
+    expect(await verdicts(made, ['mcp__docs__fetch', 'mcp__docs__more__fetch'])).toEqual(['deny', 'ask'])
+    expect(told(made)).toEqual([['VT_POLICY_UNKNOWN_TOOL', 'mcp__docs__more__*']])
+    const only = [{ tools: ['mcp__docs'] }]
+    await using limited = await bootKernel({ only, config: { mcp: servers('docs', 'docs__more') } as Config })
+    const names = limited.kernel.tools().map(({ name }) => name)
+    expect(names.filter((name) => name.startsWith('mcp__')).sort()).toEqual(
+      ['fetch', 'search', 'search_code'].map((name) => `mcp__docs__${name}`),
+    )
+  })
+
+  it('gives a tool whose name begins like another server, and a server whose name is written alike, a name of its own', async () => {
+    const tools = [{ name: 'more__fetch', description: 'A tool.', inputSchema: { type: 'object' } }]
+    await using other = await tempWorkspace({ 'tools.json': JSON.stringify(tools) })
+    const docs = { command: process.execPath, args: [fixture, other.root, ''] }
+    await using made = await bootKernel({
+      mode: 'auto',
+      config: {
+        policy: { allow: ['mcp__docs__more', 'mcp__a_b'] },
+        mcp: { servers: { docs, docs__more: server(), a_b: server(), 'a.b': server() } },
+      } as unknown as Config,
+    })
+    const slots = made.kernel.list().flatMap(({ slot }) => (slot.startsWith('mcp__') ? [slot] : []))
+    const foreign = slots.filter((slot) => /^mcp__(?:docs__more_fetch_|a_b_)[0-9a-f]{8}/.test(slot))
+    expect(foreign).toHaveLength(4)
+    expect(new Set(await verdicts(made, foreign))).toEqual(new Set(['ask']))
+    expect(await verdicts(made, ['mcp__docs__more__fetch', 'mcp__a_b__fetch'])).toEqual(['run', 'run'])
+  })
+
+  it('allows no tool whose name only begins with that of the rule', async () => {
+    const command = (name: string) =>
+      `name: ${name}\ndescription: A tool.\nrun: [touch, ${name}]\ninput: { type: object }\n`
+    await using folder = await tempWorkspace({
+      'own/look.yaml': command('look'),
+      'own/show.yaml': command('show'),
+      'look/vtcode/show.yaml': command('show'),
+    })
+    await using made = await bootKernel({
+      mode: 'auto',
+      manifests: [join(folder.root, 'own'), join(folder.root, 'look')],
+      config: { policy: { allow: ['look'] } } as Config,
+    })
+    expect(await verdicts(made, ['look', 'look__show'])).toEqual(['run', 'ask'])
   })
 })
 

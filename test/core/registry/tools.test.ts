@@ -18,6 +18,10 @@ describe('kernel.tools', () => {
     }
   })
 
+  const isListed = (input: Readonly<Record<string, unknown>>, property: string): boolean =>
+    (input['properties'] as Record<string, Record<string, unknown>>)[property]?.['x-listed'] !== false &&
+    Object.hasOwn(input['properties'] as object, property)
+
   it('lists all tools in 11.5 KiB, with purpose and needs of each action and the actions of each property', async () => {
     await using booted = await bootKernel()
     const all = booted.kernel.tools()
@@ -36,21 +40,19 @@ describe('kernel.tools', () => {
     const file = all.find(({ name }) => name === 'unified_file')!
     expect(file.description).toMatch(/^copy\(path, destination\): .+\ndelete\(path\): .+\nedit\(path\): /)
     expect(file.description).not.toContain('nearest candidates')
-    for (const { name, input, actions } of all.filter(({ actions }) => actions.length > 0)) {
+    for (const { name, description: own, input, actions } of all.filter(({ actions }) => actions.length > 0)) {
       const takes = (property: string) =>
         booted.kernel
           .list()
-          .filter(
-            ({ tool, action, input }) =>
-              tool === name && actions.includes(action!) && Object.hasOwn(input['properties'] as object, property),
-          )
+          .filter(({ tool, action, input }) => tool === name && actions.includes(action!) && isListed(input, property))
           .map(({ action }) => action!)
       const { action: _, ...properties } = input['properties'] as Record<string, { description?: string }>
       for (const [property, { description = '' }] of Object.entries(properties)) {
         const unsaid = takes(property).filter(
           (action) =>
             !new RegExp(`\\b${action}\\b`).test(description) &&
-            !['continue', 'skill'].includes(action) &&
+            // An action without a line is called by models that search for it.
+            new RegExp(`^${action}\\b`, 'm').test(own) &&
             !(property === 'mode' && action === 'agent'),
         )
         if (takes(property).length < actions.length)

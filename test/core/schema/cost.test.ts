@@ -17,11 +17,11 @@ const chain = (length: number, link: (next: { $ref: string }) => object) => {
   }
 }
 const hostile: [string, object][] = [
-  ['anyOf', chain(40, (next) => ({ anyOf: [next, next] }))],
-  ['oneOf and allOf', chain(40, (next) => ({ oneOf: [next, { allOf: [next] }] }))],
-  ['not and if', chain(40, (next) => ({ not: next, if: next }))],
-  ['dependencies', chain(40, (next) => ({ dependencies: { a: next, b: next } }))],
-  ['dependentSchemas', chain(40, (next) => ({ dependentSchemas: { a: next, b: next } }))],
+  ['anyOf', chain(20, (next) => ({ anyOf: [next, next] }))],
+  ['oneOf and allOf', chain(20, (next) => ({ oneOf: [next, { allOf: [next] }] }))],
+  ['not and if', chain(20, (next) => ({ not: next, if: next }))],
+  ['dependencies', chain(20, (next) => ({ dependencies: { a: next, b: next } }))],
+  ['dependentSchemas', chain(20, (next) => ({ dependentSchemas: { a: next, b: next } }))],
   [
     'itself',
     { type: 'object', properties: { x: { $ref: '#/$defs/a' } }, $defs: { a: { anyOf: [{ $ref: '#/$defs/a' }] } } },

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -25,14 +26,16 @@ describe('key of seals', () => {
     const at = (name: string): string => join(home, name)
     const day = new Date(Date.now() - 86_400_000)
     const drafts = ['approvals.key.4711.0badc0de', 'approvals.key.4711.0badc0de.4711']
-    const others = ['approvals.key.4712.0badc0de', 'approvals.key.backup', 'approvals.key.1.0badc0de.folder']
-    for (const name of [...drafts, ...others.slice(0, 2)]) writeFileSync(at(name), 'x')
+    const others = [`approvals.key.${process.pid}.0badc0de`, 'approvals.key.backup', 'approvals.key.1.0badc0de.folder']
+    const ended = `approvals.key.${spawnSync('true').pid}.0badc0de`
+    for (const name of [...drafts, ended, ...others.slice(0, 2)]) writeFileSync(at(name), 'x')
     mkdirSync(at(others[2]!))
     symlinkSync(at('outside'), at('approvals.key.4713.0badc0de'))
     writeFileSync(at('outside'), 'x')
     for (const name of [...drafts, 'approvals.key.backup', 'outside']) utimesSync(at(name), day, day)
     const mark = openSeal(home, '/w').mark('a', 'b', 'c')
-    expect([...drafts, ...others, 'outside'].map((name) => existsSync(at(name)))).toEqual([
+    expect([...drafts, ended, ...others, 'outside'].map((name) => existsSync(at(name)))).toEqual([
+      false,
       false,
       false,
       true,

@@ -331,7 +331,7 @@ describe('notes of temporary files', () => {
   it.each(['a device', 'a pipe', 'a huge file'])('ignores a note that is %s', (what) => {
     mkdirSync(join(root, '.vtcode/tmp'), { recursive: true })
     const file = join(root, note(`${owner}-${workspace.seal.nameMark('temps', owner)}`))
-    if (what === 'a device') symlinkSync('/dev/zero', file)
+    if (what === 'a device') symlinkSync('/dev/null', file)
     else if (what === 'a pipe') execFileSync('mkfifo', [file])
     else {
       writeFileSync(file, '"."\n')

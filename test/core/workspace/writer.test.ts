@@ -253,6 +253,43 @@ describe('workspace.write', () => {
     expect(readdirSync(join(base, 'out'))).toEqual(['secret'])
     expect(content('a.txt')).toBe('old')
   })
+
+  it('names the whole path that it refuses, not the parent where it stopped', async () => {
+    symlinkSync('../out', join(root, 'folder'))
+    symlinkSync('loop', join(root, 'loop'))
+    for (const [path, code] of [
+      ['folder/a/b', 'VT_PATH_OUTSIDE'],
+      ['loop/a/b', 'VT_PATH_LOOP'],
+    ])
+      await expect(workspace.write(path!, bytes('x'), 'nothing')).rejects.toMatchObject({
+        code,
+        message: expect.stringContaining(`'${path}'`),
+      })
+  })
+})
+
+describe('workspace.linkOrCopy', () => {
+  it('gives a file a second name, and copies a file that has several', async () => {
+    const inode = (path: string) => statSync(join(root, path)).ino
+    await workspace.linkOrCopy('a.txt', 'kept/1')
+    await workspace.linkOrCopy('a.txt', 'kept/2')
+    expect([content('kept/1'), content('kept/2')]).toEqual(['old', 'old'])
+    expect([inode('kept/1') === inode('a.txt'), inode('kept/2') === inode('a.txt')]).toEqual([true, false])
+  })
+
+  it.runIf(process.getuid?.() === 0)(
+    'copies a file of another file system that is mounted in the workspace',
+    async () => {
+      mkdirSync(join(root, 'mounted'))
+      execFileSync('mount', ['--bind', join(base, 'out'), join(root, 'mounted')])
+      try {
+        await workspace.linkOrCopy('mounted/secret', 'kept/1')
+        expect(content('kept/1')).toBe(content('mounted/secret'))
+      } finally {
+        execFileSync('umount', [join(root, 'mounted')])
+      }
+    },
+  )
 })
 
 describe('workspace.remove', () => {

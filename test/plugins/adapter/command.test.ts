@@ -90,6 +90,26 @@ describe('command tool: argv template', () => {
     ])
     all = holdForFile(await benchOf(Object.fromEntries(manifests)))
   })
+  it('lists no tool whose template is invalid, and reports it with its file', () => {
+    const listed = new Set(all.booted.kernel.list().map(({ slot }) => slot))
+    const reported = all.booted.kernel
+      .diagnostics()
+      .filter(({ code }) => code === 'VT_MANIFEST_INVALID')
+      .map(({ files: [file] }) => file!.split('/').at(-1))
+    const names = invalid.map(([run]) => toolOf(run))
+    expect([names.filter((name) => listed.has(name)), reported.sort()]).toEqual([
+      [],
+      names.map((name) => `${name}.yaml`).sort(),
+    ])
+    expect(rendered.filter(([run]) => !listed.has(toolOf(run)))).toEqual([])
+  })
+
+  it('reports a program that is not on the search path before the first call', async () => {
+    await using made = await bench({ run: ['no_such_program_here', '{a}'] })
+    expect(made.booted.kernel.diagnostics()).toMatchObject([
+      { code: 'VT_PLUGIN_REQUIRES', message: expect.stringContaining("the program 'no_such_program_here'") },
+    ])
+  })
   it.each(rendered)('renders the template %j with the input %j as %j', async (run, input, argv) => {
     expect(argvOf(await all.call(input, toolOf(run)))).toEqual(argv)
   })
@@ -294,6 +314,17 @@ describe('command tool: output', () => {
     const kept = await made.booted.read(`.vtcode/spool/${name}`)
     expect(kept).toMatch(/^line 0 \[redacted:github_token\]\*+\n/)
     expect(kept).not.toContain('ghp_')
+  })
+
+  it('redacts a secret in an error of a program before the text is cut', async () => {
+    const token = `ghp_${'Ab0'.repeat(12)}`
+    await using failed = await script(`printf '%0390d ${token}' 0 >&2; exit 2`)
+    const told = await failed.call()
+    expect(told).toMatchObject({ ok: false, error: { code: 'VT_COMMAND_EXIT' } })
+    await using unread = await script(`printf '%0190d ${token}' 0`, { parse: 'json' })
+    const unparsed = await unread.call()
+    expect(unparsed).toMatchObject({ ok: false, error: { code: 'VT_COMMAND_OUTPUT' } })
+    expect(JSON.stringify([told, unparsed])).not.toContain('ghp_')
   })
 
   it('maps the exit codes that the manifest explains and fails with VT_COMMAND_EXIT for others', async () => {

@@ -250,6 +250,21 @@ describe('http tool: response', () => {
     matches(await wrong.call(), { ok: false, error: { code: 'VT_HTTP_TYPE' } })
   })
 
+  it('redacts a secret in an error of a server before the text is cut', async () => {
+    const token = `ghp_${'Ab0'.repeat(12)}`
+    const answer =
+      (status: number, before: number) =>
+      (_: Seen, response: ServerResponse): void =>
+        void response.writeHead(status, { 'content-type': 'text/plain' }).end(`${'x'.repeat(before)} ${token}`)
+    await using failed = await bench((origin) => ({ url: `${origin}/x` }), {}, {}, answer(500, 490))
+    const told = await failed.call()
+    expect(told).toMatchObject({ ok: false, error: { code: 'VT_HTTP_STATUS' } })
+    await using wrong = await bench((origin) => ({ url: `${origin}/x`, response: 'json' }), {}, {}, answer(200, 190))
+    const unparsed = await wrong.call()
+    expect(unparsed).toMatchObject({ ok: false, error: { code: 'VT_HTTP_TYPE' } })
+    expect(JSON.stringify([told, unparsed])).not.toContain('ghp_')
+  })
+
   it('reports another status as an error, mapped or with the start of the body, and marks those worth a retry', async () => {
     const status = { map: { 409: { code: 'ASK_EXISTS', message: 'There already.' } }, empty: ['404'] }
     for (const [code, expected] of [

@@ -83,10 +83,48 @@ describe('conversation services', () => {
         other: 'VT_INPUT_INVALID',
         strange: 'VT_INPUT_INVALID',
         denied: 'VT_POLICY_DENIED',
-        unknown: 'VT_AGENT_UNKNOWN',
+        // A plugin starts no agents from a slot of another tool.
+        unknown: 'VT_POLICY_DENIED',
         good: 'ok',
         listed: 'ok',
       })
+    },
+  )
+
+  it.each(['inline', 'process'])(
+    'offers none of them to a policy and a compactor of a plugin, loaded %s',
+    async (isolate) => {
+      await using peer = await startPeer([
+        { toolCalls: [call('task_tracker', { action: 'list' })] },
+        { content: 'done' },
+      ])
+      await using place = await home(peer, {})
+      const judge = (name: string, kind: string) =>
+        place.write(
+          `../home/mine/${name}.yaml`,
+          `name: ${name}\nkind: ${kind}\nslots: ["task_tracker/*"]\ntimeout_secs: 60\nmodule: ./${name}.js\n`,
+        )
+      await judge('watch', 'policy')
+      await judge('short', 'compactor')
+      await place.write(
+        '../home/mine/watch.js',
+        "export default (call, { conversation }) => (conversation ? { deny: 'served' } : undefined)\n",
+      )
+      await place.write(
+        '../home/mine/short.js',
+        "export default (result, call, { conversation }) => ({ ...result, notices: [{ code: 'MINE', message: conversation ? 'served' : 'not offered' }] })\n",
+      )
+      const { out } = await vtcode(place, [
+        'exec',
+        '--json',
+        '--config',
+        `manifests=["builtin","${place.home}/mine"]`,
+        '--config',
+        `plugins.isolate=${isolate}`,
+        'go',
+      ])
+      expect(out).toContain('not offered')
+      expect(out).not.toContain('served')
     },
   )
 })

@@ -73,6 +73,35 @@ describe('response_format', () => {
     })
   })
 
+  it('lists the field for the actions whose text leaves fields out', async () => {
+    await using booted = await bootKernel({ manifests: [plugins.root] })
+    const listed = booted.kernel.tools().flatMap(({ name, input }) => {
+      const { response_format } = input['properties'] as Record<string, { description?: string }>
+      return response_format ? [`${name}: ${response_format.description}`] : []
+    })
+    expect(listed).toEqual(['unified_search: grep, list, structural, web'])
+  })
+
+  it('states what a long value leaves out and continues after what it shows', async () => {
+    const calls = Array.from({ length: 200 }, (_, at) => `call(${at})\n`).join('')
+    await using booted = await bootKernel({ files: { 'a.ts': calls } })
+    const input = {
+      action: 'structural',
+      pattern: 'call($A)',
+      lang: 'ts',
+      max_results: 150,
+      response_format: 'detailed',
+    }
+    const result = await booted.call('unified_search', input)
+    const shown = JSON.parse((result.ok && result.text) || '')
+    expect(shown).toMatchObject({
+      left_out: `Left out: ${150 - shown.matches.length} of 150 matches.`,
+      truncated: true,
+    })
+    expect(shown.next.input).toEqual({ ...input, skip: shown.matches.length })
+    expect(result).toMatchObject({ output: { next: { input: { skip: 150 } } } })
+  })
+
   it('leaves failures unchanged', async () => {
     await using booted = await bootKernel({ manifests: [plugins.root] })
     matches(await booted.call('demo', { action: 'fail' }), {

@@ -92,6 +92,28 @@ it('explains a wrong ast_grep pattern in the words of the structural search', as
   })
 })
 
+it('refuses a bad glob of ast_grep and a header in the fields of ast_grep', async () => {
+  await using vt = await bootKernel({ files: { 'a.rs': 'fn f() -> u8 { 1 }\n' } })
+  const glob: any = await vt.call('ast_grep', { pat: 'x', paths: ['a.[rs'] })
+  matches(glob, { ok: false, error: { code: 'VT_INPUT_INVALID', message: "re:^'paths'.*'a\\.\\[rs'[\\s\\S]*" } })
+  expect(JSON.stringify(glob.error)).not.toMatch(/globs|unified_search|pattern'/)
+  const header: any = await vt.call('ast_grep', { pat: 'fn $F()', paths: ['a.rs'] })
+  matches(header, {
+    ok: false,
+    error: { code: 'VT_SEARCH_FRAGMENT', next: { tool: 'ast_grep', input: { paths: ['a.rs'] } } },
+  })
+  matches(await vt.call('ast_grep', header.error.next.input), { ok: true, output: { matchCount: 1 } })
+})
+
+it('states the number of matches of ast_grep after the last page', async () => {
+  await using vt = await bootKernel({ files: { 'a.ts': 'log(1)\n'.repeat(3) } })
+  matches(await vt.call('ast_grep', { pat: 'log($A)', paths: ['.'], skip: 3 }), {
+    ok: true,
+    text: 'No matches after 3; there are 3.',
+    output: { matchCount: 3, limitReached: false },
+  })
+})
+
 it('refuses an empty pattern, a missing file, a URL and a path outside in ast_grep', async () => {
   await using vt = await bootKernel({ files: { 'a.ts': 'log(1)\n' } })
   matches(await vt.call('ast_grep', { pat: '  ', paths: ['a.ts'] }), { ok: false, error: { code: 'VT_INPUT_INVALID' } })

@@ -48,6 +48,17 @@ describe('grep_search/fuzzy', () => {
     expect((await fuzzy(ws, { pattern: 'sourceFile', case_sensitive: true })).total_matches).toBe(0)
     expect((await fuzzy(ws, { pattern: 'sourcefile', path: 'b.ts' })).text).toBe('No matches in b.ts (1 file searched)')
   })
+  it('finds a word with two letters exchanged, after lines that match as written', async () => {
+    await using ws = await bootKernel({ files: { 'a.ts': 'checkout(cart)\n', 'b.ts': 'const checkuot = 1\n' } })
+    const { matches } = await fuzzy(ws, { pattern: 'checkuot' })
+    expect(matches.map(({ file, score }: any) => [file, score])).toEqual([
+      ['b.ts', 0.825],
+      ['a.ts', 0.775],
+    ])
+    for (const pattern of ['hceckout', 'checkotu', 'chekcout'])
+      expect((await fuzzy(ws, { pattern })).matches.map(({ file }: any) => file)).toContain('a.ts')
+    expect((await fuzzy(ws, { pattern: 'tuokcehc' })).matches).toEqual([])
+  })
   it('pages fuzzy matches without loss in a stable order', async () => {
     await using ws = await bootKernel({
       files: { 'a.txt': Array.from({ length: 50 }, (_, index) => `alpha beta ${index}`).join('\n') },

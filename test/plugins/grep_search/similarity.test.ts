@@ -26,7 +26,9 @@ it('ranks files by the names that they share with the reference and shows where'
     { file: 'src/near.ts', line_number: 3, text: 'salute()' },
     { file: 'src/far.ts', line_number: 1, text: 'salute()' },
   ])
-  expect(result.text).toBe('src/near.ts (1): greet, salute\nsrc/far.ts (0.5): salute\n2 files of 2 names')
+  expect(result.text).toBe(
+    'src/near.ts (1): greet, salute\n  2:one.greet()\n  3:salute()\nsrc/far.ts (0.5): salute\n  1:salute()\n2 files of 2 names',
+  )
 })
 it('compares types, imports or all names, as content_type says', async () => {
   await using ws = await bootKernel({ files })

@@ -100,6 +100,22 @@ describe('guard of an installed plugin', () => {
     await vtcode(made, ['plugins', 'update', 'guard'])
     expect((await write(made, 'forbidden')).word).toBe('VT_POLICY_DENIED')
   })
+  it('asks about every call when one of two plugins with hooks is missing', async () => {
+    await using made = await tempWorkspace({
+      ...plugin(),
+      'src/other/.claude-plugin/plugin.json': '{ "name": "other" }',
+      'src/other/hooks/hooks.json': JSON.stringify({
+        hooks: { PreToolUse: [{ matcher: 'Nothing', hooks: [{ type: 'command', command: 'true' }] }] },
+      }),
+    })
+    for (const name of ['guard', 'other']) await vtcode(made, ['plugins', 'add', `src/${name}`, '--yes'])
+    expect((await write(made, 'fine')).word).toBe('run')
+    rmSync(root(made), { recursive: true })
+    expect(await write(made, 'fine')).toMatchObject({
+      word: 'VT_POLICY_NEEDS_APPROVAL',
+      message: expect.stringContaining('The lifecycle hooks of guard, which guard calls, are missing.'),
+    })
+  })
   it('reports a plugin that rewrites itself at every start each time', async () => {
     await using made = await tempWorkspace(
       plugin("open(os.environ['CLAUDE_PLUGIN_ROOT'] + '/runs', 'a').write('x')\n").valueOf() as Record<string, string>,

@@ -4,7 +4,8 @@ import { mkdir, symlink } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
-import type { Approval, JsonObject, Mode, Result } from 'vtcode'
+import type { Approval, Config, JsonObject, Mode, Result } from 'vtcode'
+import { lacks } from '../../support/exec.js'
 import { hold, holdForFile } from '../../support/held.js'
 import { vtcode } from '../../support/program.js'
 
@@ -52,6 +53,14 @@ describe('protected paths', () => {
     '.vtcode/plans/a/.GIT/hooks/x',
     '.vtcode/plans/../config.yaml',
   ]
+  it('names the file of a patch without the prefix of git', async () => {
+    const patch = 'diff --git a/.gitmodules b/.gitmodules\n--- a/.gitmodules\n+++ b/.gitmodules\n@@ -1 +1 @@\n-a\n+b\n'
+    const result = await (await kernelOf('auto')).call('put', { patch })
+    expect(result).toMatchObject({
+      error: { message: "'.gitmodules' is auto-executed config of git." },
+    })
+  })
+
   it.each(sealed)('denies %s in every mode, existing or not, whatever an approver answers', async (path) => {
     for (const mode of ['plan', 'ask', 'auto', 'full-auto'] as const) {
       const booted = await kernelOf(mode)
@@ -104,6 +113,9 @@ describe('protected paths', () => {
     '.pi/extensions/a.ts',
     '.helix/languages.toml',
     '.kilocode/mcp.json',
+    '.npmrc',
+    'packages/a/.npmrc',
+    '.tool-versions',
     'mise.toml',
     'mise.local.toml',
     '.mise.toml',
@@ -148,9 +160,7 @@ describe('protected paths', () => {
     'vtcode.configs',
     '.env',
     'package.json',
-    '.npmrc',
     '.gitattributes',
-    '.tool-versions',
     '.nvmrc',
     'Makefile',
     'mise/tasks/build',
@@ -541,13 +551,7 @@ describe('commands on protected paths', () => {
       'F=.git/config; echo x > $F',
       'F=.git/config; cp a.txt "$F"',
       'for f in .git/config; do echo x > "$f"; done',
-      'echo x > .g?t/config',
-      'tee .gi*/config < a.txt',
-      'cp a.txt .[g]it/config',
-      'sed -i s/a/b/ .g?t/config',
       'dd of=.g?t/config',
-      'mv .gi? x',
-      'rm -rf .g*',
       'echo x > {.git/config,}',
       'touch .g{i,}t/config',
       'tee {a,.git/config}',
@@ -573,6 +577,16 @@ describe('commands on protected paths', () => {
       ]).toEqual([command, 'ask', 'deny'])
     }
     for (const command of [
+      'echo x > .g?t/config',
+      'tee .gi*/config < a.txt',
+      'cp a.txt .[g]it/config',
+      'sed -i s/a/b/ .g?t/config',
+      'mv .gi? x',
+      'rm -rf .g*',
+    ])
+      for (const made of [auto, full])
+        expect([command, word(await made.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'deny'])
+    for (const command of [
       'git config user.name x',
       'echo x > out-$(date +%s).txt',
       'echo x > "/tmp/$$.vtcode-test"',
@@ -584,6 +598,82 @@ describe('commands on protected paths', () => {
       'cd "$X"; make > out.log',
     ])
       expect([command, word(await auto.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'run'])
+  })
+
+  it('asks without a sandbox about operands that are or hold auto-executed config, in full-auto too', async () => {
+    const kit = {
+      ...files,
+      'kit/.envrc': '',
+      'kit/a/.vscode/tasks.json': '{}',
+      'plain/a': '',
+      'out/.git/config': '',
+      '.husky/pre-commit': '',
+    }
+    const automation = { full_auto: { enabled: true, allowed_tools: ['unified_exec/run'] } }
+    const start = (mode: Mode, mine: Config['policy'] = policy) =>
+      bootKernel({ mode, config: { sandbox: { mode: 'off' }, policy: mine!, automation }, files: kit })
+    await using auto = await start('auto')
+    await using full = await start('full-auto')
+    await using ruled = await start('auto', {
+      allow: ['cp', 'mv', 'rm', 'rsync', 'chmod', 'node', 'git'].map((name) => `Bash(${name} *)`),
+    })
+    for (const command of [
+      'cp -r kit/. .',
+      'cp -a kit/a .',
+      'cp -r kit plain',
+      'cp -rT plain .',
+      'cp -r plain/. .',
+      'cp --recursive --target-directory=plain kit',
+      'cp -r -t plain kit/a',
+      'mv kit plain',
+      'mv plain/a kit',
+      'rsync -a plain/ .',
+      'rsync -a kit plain',
+      'rm -rf kit',
+      'rm -r out',
+      'rm -rf .',
+      'chmod -R +x .',
+      'node build.js .vscode/settings.json',
+      'node build.js --out=.envrc',
+      'git mv a.txt .envrc',
+      'git checkout HEAD -- .husky/pre-commit',
+    ]) {
+      expect([
+        command,
+        word(await auto.call('unified_exec', { action: 'run', command })),
+        word(await full.call('unified_exec', { action: 'run', command })),
+        word(await ruled.call('unified_exec', { action: 'run', command })),
+      ]).toEqual([command, 'ask', 'ask', 'ask'])
+    }
+    for (const [path, text] of Object.entries(kit)) expect(await auto.read(path)).toBe(text)
+    matches(await auto.call('unified_exec', { action: 'run', command: 'cp -r kit/. .' }), {
+      ok: false,
+      error: {
+        message:
+          "re:.*may change auto-executed config without a sandbox: 'kit/.envrc' is among its operands or below one\\..*",
+      },
+    })
+    for (const command of [
+      'cp -r plain other',
+      'cp -r plain .',
+      'cp -r plain/. other',
+      'cp a.txt .',
+      'mv a.txt b.txt',
+      'mv b.txt ./c.txt',
+      'rm -rf other',
+      'rsync --version || true',
+      'node -e 1 kit/a',
+      'git add .husky || true',
+      'git diff .husky/pre-commit || true',
+      'source kit/.envrc',
+    ])
+      expect([command, word(await auto.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'run'])
+  })
+
+  it.skipIf(lacks('bwrap'))('asks nothing about such operands where the sandbox protects the files', async () => {
+    await using made = await bootKernel({ mode: 'auto', config: { policy }, files: { ...files, 'kit/.envrc': 'x' } })
+    expect(word(await made.call('unified_exec', { action: 'run', command: 'cp -r kit/. .' }))).toBe('run')
+    expect([await made.read('.envrc'), await made.read('kit/.envrc')]).toEqual([undefined, 'x'])
   })
 
   it('applies user rules to the files that a command writes by its words', async () => {

@@ -76,4 +76,20 @@ describe('vtcode agents', () => {
     writeFileSync(join(at.root, '.vtcode/agents/worker.md'), definition('worker', more, 'Do it all.'))
     expect(await shown()).toMatchObject({ trusted: false, mode: 'plan' })
   })
+
+  it('uses no model, effort, worktree or background of a repository until the user agrees', async () => {
+    const more =
+      'mode: plan\ntools: []\nmodel: other/m\nreasoning_effort: high\nisolation: worktree\nbackground: true\n'
+    const file = '.vtcode/agents/scout.md'
+    const at = hold(await home({ url: 'http://127.0.0.1:1' }, { [file]: definition('scout', `${more}maxTurns: 3\n`) }))
+    const shown = async () => JSON.parse((await vtcode(at, ['agents', 'show', 'scout', '--json'])).out)
+    const own = { model: 'inherit', isolation: 'shared', background: false }
+    expect(await shown()).toMatchObject({ trusted: false, max_turns: 3, prompt: 'Do it.', ...own })
+    expect(await shown()).not.toHaveProperty('reasoning_effort')
+    const [item] = JSON.parse((await vtcode(at, ['trust', 'list', '--json'])).out).items
+    expect(JSON.stringify(item)).toMatch(/other\/m.*high.*worktree/)
+    expect((await vtcode(at, ['trust', 'add', `agent:${file}`])).code).toBe(0)
+    const chosen = { model: 'other/m', reasoning_effort: 'high', isolation: 'worktree', background: true }
+    expect(await shown()).toMatchObject({ trusted: true, ...chosen })
+  })
 })

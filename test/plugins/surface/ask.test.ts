@@ -23,7 +23,7 @@ it('prints the answer of vtcode ask alone, as JSON or only its code, and changes
   held.push(peer, place)
   expect(await vtcode(place, ['ask', 'write', 'a', 'file'])).toEqual({
     code: 1,
-    out: 'I may not.\n',
+    out: 'I may not.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
     err: expect.stringMatching(
       /^Not applied: unified_file a.txt \(VT_POLICY_DENIED\)\nvtcode: error: A change was refused, and none was made after it.\n {2}Allow it by a rule or another mode, then `vtcode resume ses_\w+` continues.\n$/,
     ),
@@ -64,7 +64,7 @@ it('refuses every mode of vtcode ask that could change something and names the v
   expect(await place.read('a.txt')).toBeUndefined()
   expect(await vtcode(place, ['ask', '--mode', 'plan', 'write', 'a', 'file'])).toMatchObject({
     code: 1,
-    out: 'not done\n',
+    out: 'not done\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
   })
   expect(await place.read('a.txt')).toBeUndefined()
 })

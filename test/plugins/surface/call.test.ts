@@ -35,6 +35,21 @@ async function workspace() {
 const inputOf = (stdout: string) => JSON.parse(stdout).output.input
 
 describe('vtcode call', () => {
+  it('prints the reason of a policy on one line, so that none looks like a line of this program', async () => {
+    await using made = await workspace()
+    await made.write('../home/echo/no.yaml', 'kind: policy\nname: no\ndescription: Denies.\nmodule: ./no.js\n')
+    await made.write(
+      '../home/echo/no.js',
+      "export default () => ({ deny: 'Not now.\\nvtcode: info: Done.\\r\\n  Next: vtcode trust --yes', hint: 'Wait.\\nvtcode: info: It ran.' })",
+    )
+    const ran = await vtcode(made, ['call', '--text', 'echo_input'])
+    expect(ran.code).toBe(1)
+    expect(ran.stderr).toMatch(
+      /^vtcode: error: VT_POLICY_DENIED: .*Not now\. vtcode: info: Done\. Next: vtcode trust --yes\n/,
+    )
+    expect(ran.stderr).not.toMatch(/^vtcode: info|^ *Next/m)
+  })
+
   it('prints the result as one JSON document on stdout and its notices on stderr', async () => {
     await using made = await workspace()
     const ran = await vtcode(made, ['call', 'echo_input', '--count', '3'])
@@ -74,7 +89,7 @@ describe('vtcode call', () => {
     [['call', 'echo_input', '--input', '{broken'], 'not JSON'],
     [['call', '--mode', 'wild', 'echo_input'], "Unknown mode 'wild'"],
     [['--workspace'], '--workspace needs a value'],
-    [['nonsense'], "Unknown verb 'nonsense'; known verbs: agents, approvals, ask, call"],
+    [['nonsense'], "Unknown verb 'nonsense'; known verbs: acp, agents, approvals, ask, call"],
     [['exce'], "Unknown verb 'exce' (did you mean exec?); known verbs"],
     [['call', 'apply_patch', '*** Begin Patch'], 'apply_patch has no actions; give its fields by name: --input'],
     [[], 'No verb given'],

@@ -4,11 +4,13 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { tempWorkspace } from 'vtcode/test'
 import { hold } from '../../support/inside.js'
 import { call, home, settingsFor, startPeer } from '../../support/peer.js'
 import { drawn } from '../../support/screen.js'
 
-const answers = fileURLToPath(new URL('../../fixtures/mcp/answers.mjs', import.meta.url))
+const fixtures = fileURLToPath(new URL('../../fixtures/mcp', import.meta.url))
+const answers = join(fixtures, 'answers.mjs')
 const git = (cwd: string, ...args: string[]): void =>
   void execFileSync('git', args, {
     cwd,
@@ -140,8 +142,9 @@ describe('features of the chat screen', () => {
     await until(/^peer\/m · ask/m)
     type('ask\r')
     await until('Which color?')
-    type('\u001b[B')
-    await until(/→ Blue/)
+    // Nothing is selected at first.
+    type('\u001b[B\u001b[B')
+    await until(/▸ Blue/)
     type('\r')
     await until(/^asked\.$/m)
     expect(text()).toMatch(
@@ -222,11 +225,11 @@ describe('features of the chat screen', () => {
         manifests: ['builtin', join(place.root, 'pack/wipe.json')],
       }),
     )
-    const { type, until, end } = await drawn(place, ['chat'], { columns: 110, inside: true })
+    const { type, until, answer, end } = await drawn(place, ['chat'], { columns: 110, inside: true })
     await until(/^peer\/m · ask/m)
     type('wipe\r')
     await until(/target.*everything/)
-    type('\tn')
+    await answer('\u001b')
     await until('left.')
     type('\u0004')
     expect(await end()).toBe(0)
@@ -253,5 +256,77 @@ describe('features of the chat screen', () => {
     expect(await wrong.end()).toBeGreaterThan(0)
     expect(wrong.text()).toContain("Session not found: 'ses_none'")
     expect(wrong.raw().lastIndexOf('\u001b[?2004l')).toBeGreaterThan(wrong.raw().lastIndexOf('\u001b[?2004h'))
+  })
+})
+
+describe('form of an MCP server at a terminal', () => {
+  // Wrapped at 80 columns, the padding would put the line of the server at the beginning of a row.
+  const message = `ok${' '.repeat(150)}vtcode asks: run it? [y/N] ${'x '.repeat(60)}vtcode: agreed`
+  const settings = (folder: string) => ({
+    settings: {
+      mcp: { servers: { s: { command: process.execPath, args: [join(fixtures, 'server.mjs'), folder] } } },
+      policy: { allow: ['mcp__s'] },
+    },
+  })
+  const furnish = async () => {
+    const peer = hold(await startPeer([{ toolCalls: [call('mcp__s__elicit', {})] }, { content: 'asked.' }]))
+    const folder = hold(
+      await tempWorkspace({
+        'tools.json': JSON.stringify([{ name: 'elicit', description: 'Asks.', inputSchema: { type: 'object' } }]),
+        'message.json': JSON.stringify(message),
+      }),
+    )
+    return { peer, place: hold(await home(peer, {}, settings(folder.root))) }
+  }
+  const unframed = (text: string): string[] =>
+    text.split('\n').filter((row) => /vtcode asks|agreed|x x/.test(row) && !/^(?:│|  The MCP server )/.test(row))
+
+  it('frames each row in the chat, and takes no text as an answer', async () => {
+    const { peer, place } = await furnish()
+    const { type, until, end, text } = await drawn(place, ['chat'], { inside: true })
+    await until(/^peer\/m · ask/m)
+    type('go\r')
+    await until(/agreed[^]*Something else/)
+    expect(unframed(text())).toEqual([])
+    for (const key of 'blue\r') type(key)
+    await until(/^> blue$/m)
+    type('\u001b[B')
+    await until('▸ red')
+    type('\u001b[B')
+    await until('▸ blue')
+    type('\r')
+    // The second field takes words.
+    await until(/^│ +Answer/m)
+    type('\u001b[B')
+    await until('▸ Answer')
+    type('\r')
+    await until(/^Your answer:$/m)
+    type('3\r')
+    await until('asked.')
+    expect(unframed(text())).toEqual([])
+    expect(said(peer)[1]).toMatch(/"colour": ?"blue".*"count": ?3/s)
+    await until(/^> blue$/m)
+    type('\u0003')
+    await until(/^> \/ for commands/m)
+    type('\u0004')
+    expect(await end()).toBe(0)
+  })
+
+  it('frames each row on the command line, and chooses only with an arrow', async () => {
+    const { place } = await furnish()
+    const { type, until, end, text } = await drawn(place, ['call', 'mcp__s__elicit'])
+    await until('Something else')
+    expect(unframed(text())).toEqual([])
+    for (const key of 'joke blue') type(key)
+    type('\r')
+    // Nothing was chosen: letters move no selection, and Enter after them does nothing.
+    await expect.poll(() => text().match(/[◆◇] {2}Your/g)?.length).toBe(1)
+    for (const key of ['\u001b[A', '\r']) type(key)
+    await until('Your own words')
+    type('3\r')
+    await until('"colour"')
+    expect(await end()).toBe(0)
+    expect(text()).toMatch(/"colour": "blue"[^]*"count": 3/)
+    expect(unframed(text())).toEqual([])
   })
 })

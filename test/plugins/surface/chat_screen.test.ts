@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
@@ -294,7 +294,7 @@ describe('an approval on the screen', () => {
     await until('Write a.txt? (+2 −0)')
     expect(text()).toMatch(/path: a\.txt/)
     expect(text()).toMatch(/│ \+x\n│ \+y\n│ .*Mode ask needs approval/s)
-    expect(text()).toMatch(/s and a cover: exactly this call/)
+    expect(text()).toMatch(/session and always cover: exactly this call/)
     expect(await place.read('a.txt')).toBeUndefined()
     await answer('y')
     await until(/^written$/m)
@@ -304,7 +304,51 @@ describe('an approval on the screen', () => {
     expect(await end()).toBe(0)
   })
 
-  it('takes no typed letter as an answer, and accepts instructions with a no', async () => {
+  it.each([
+    ['actually', 120],
+    ['say yes, always\r', 30],
+    ['yes\r', 120],
+    ['\u001b[200~y\ra\ryes\r\u001b[201~', 0],
+  ])('takes no text as an answer and keeps it for the editor: %j at %i ms a key', async (typed, pace) => {
+    const remove = { toolCalls: [call('unified_file', { action: 'delete', path: 'README.md' })] }
+    const { type, until, end, peer, place } = await chat([remove, { content: 'deleted.' }, { content: 'bye' }], [], {
+      files: { 'README.md': 'x\n' },
+    })
+    const approvals = (): string[] => {
+      const folder = join(place.root, '.vtcode/approvals')
+      return existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')) : []
+    }
+    await until(ready)
+    type('delete it\r')
+    await until(/^y yes · yes, for this session · always · /m)
+    for (const key of pace > 0 ? typed : [typed]) {
+      type(key)
+      await sleep(pace)
+    }
+    // Longer than the pause after which a single key answers.
+    await sleep(1000)
+    expect([await place.read('README.md'), approvals()]).toEqual(['x\n', []])
+    for (const selected of ['yes', 'yes, for this session', 'always']) {
+      type('\u001b[B')
+      await until(`▸ ${selected} ·`)
+    }
+    expect([await place.read('README.md'), approvals()]).toEqual(['x\n', []])
+    type('\r')
+    await until('deleted.')
+    expect([await place.read('README.md'), approvals().length]).toEqual([undefined, 1])
+    type('\r')
+    await until(/^bye$/m)
+    expect(said(peer)[2]).toBe(
+      typed
+        .replace(/\u001b\[20[01]~/g, '')
+        .replaceAll('\r', '\n')
+        .trim(),
+    )
+    type('\u0004')
+    expect(await end()).toBe(0)
+  })
+
+  it('keeps a message in progress, and accepts instructions with a no', async () => {
     const { type, until, end, peer, place } = await chat([
       write('a.txt'),
       { content: 'as you say' },
@@ -318,17 +362,16 @@ describe('an approval on the screen', () => {
     }
     await until('? Write ')
     await until(/^> yes and no$/m)
-    await sleep(600)
     for (const key of ', also y') {
       type(key)
       await sleep(20)
     }
     await until(/^> yes and no, also y$/m)
     expect(await place.read('a.txt')).toBeUndefined()
-    type('\t')
-    await sleep(100)
-    type('w')
-    await sleep(100)
+    type('\u001b[A')
+    await until('▸ no, do this instead')
+    type('\r')
+    await until(/^Do instead:$/m)
     type('call it b.txt\r')
     await until('as you say')
     await until(/^> yes and no, also y$/m)

@@ -76,7 +76,7 @@ describe('vtcode completion', () => {
   it.skipIf(lacks('bash'))('works in bash', async () => {
     await using made = await tempWorkspace()
     const script =
-      'eval "$(vtcode completion bash)"; COMP_WORDS=(vtcode call unified_file re); COMP_CWORD=3; _vtcode; echo "${COMPREPLY[@]}"; COMP_WORDS=(vtcode ""); COMP_CWORD=1; _vtcode; echo "${#COMPREPLY[@]}"'
+      'eval "$(vtcode completion bash)"; COMP_WORDS=(vtcode call unified_file rea); COMP_CWORD=3; _vtcode; echo "${COMPREPLY[@]}"; COMP_WORDS=(vtcode ""); COMP_CWORD=1; _vtcode; echo "${#COMPREPLY[@]}"'
     const [actions, verbs] = execFileSync('bash', ['-c', script], {
       cwd: made.root,
       env: named(made),
@@ -109,7 +109,7 @@ describe('vtcode completion', () => {
     await until('here>')
     terminal.write('echo ready\r')
     await until('\nready')
-    terminal.write('vtcode call unified_file re\t')
+    terminal.write('vtcode call unified_file rea\t')
     await until('unified_file read')
     terminal.kill('SIGKILL')
     await end()

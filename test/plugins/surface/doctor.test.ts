@@ -31,6 +31,25 @@ async function broken(): Promise<TempWorkspace> {
 }
 
 describe('vtcode doctor', () => {
+  it('finds nothing in a fresh install when it imports each module', async () => {
+    await using made = await tempWorkspace()
+    expect(await vtcode(made, ['doctor', '--probe'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Nothing to fix.'),
+    })
+  })
+
+  it('names the missing script of a hook with VT_HOOK_MISSING', async () => {
+    await using made = await tempWorkspace()
+    await made.write(
+      '../home/.vtcode/vtcode.config.yaml',
+      'hooks: { PreToolUse: [{ hooks: [{ command: python3 /nowhere/guard.py }] }] }\n',
+    )
+    const { code, stdout } = await vtcode(made, ['doctor'])
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/VT_HOOK_MISSING .*guard\.py` names a file that is missing: \/nowhere\/guard\.py/)
+  })
+
   it('reports nothing to fix in a healthy workspace', async () => {
     await using made = await tempWorkspace()
     expect(await vtcode(made, ['doctor'])).toMatchObject({
@@ -79,6 +98,11 @@ describe('vtcode doctor', () => {
       'auto',
       'unified_exec',
       'run',
+      // Without this, the process ends with the session of the call.
+      '--background',
+      'true',
+      '--yield-time-ms',
+      '30000',
       '--command',
       `setsid sh -c 'touch up; exec ${sleep}' >/dev/null 2>&1 & until [ -e up ]; do sleep 0.02; done`,
     ])

@@ -56,7 +56,7 @@ describe('vtcode exec', () => {
     checkMessages(second.messages)
   })
 
-  it('begins with at most 5,500 bytes in an empty folder, 4,700 of them tools, the same for every step', async () => {
+  it('begins with at most 5,600 bytes in an empty folder, 4,700 of them tools, the same for every step', async () => {
     const { peer, place } = await scene([
       { toolCalls: [call('unified_search', { action: 'tools', keyword: 'copy a file' })] },
       { toolCalls: [call('call_tool', { tool: 'unified_search/list', input: {} })] },
@@ -65,7 +65,7 @@ describe('vtcode exec', () => {
     expect((await exec(place, 'hello')).code).toBe(0)
     const size = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
     const [first, second, third] = peer.bodies
-    expect(size(first)).toBeLessThan(5_500)
+    expect(size(first)).toBeLessThan(5_600)
     expect(size(first.tools)).toBeLessThan(4_700)
     expect([second.tools, third.tools]).toEqual([first.tools, first.tools])
     expect(second.messages.at(-1).content).toContain('destination (string, required)')
@@ -239,6 +239,31 @@ describe('vtcode exec', () => {
     expect([prompt.includes('Be brief.'), tools.length > 3, limits.max_turns]).toEqual([true, true, 3])
   })
 
+  it.each([[[]], [['--plan']], [['-c', 'subagents.enabled=false']]])(
+    'shows with --dry-run exactly the tools of the request, with the flags %j',
+    async (flags) => {
+      const { peer, place } = await scene([{ content: 'ok' }, { content: 'ok' }])
+      const config = flags[0] === '-c' ? flags : []
+      const task = [...(flags[0] === '--plan' ? flags : []), 'do it']
+      const { tools } = JSON.parse((await vtcode(place, [...config, 'exec', '--dry-run', '--json', ...task])).out)
+      await vtcode(place, [...config, 'exec', ...task])
+      const names = (list: any[]) => list.map((tool) => tool.name ?? tool.function.name)
+      expect(names(tools)).toEqual(names(peer.bodies[0].tools))
+    },
+  )
+
+  it('names the form of a task that begins with a dash, and accepts that form', async () => {
+    const { peer, place } = await scene([{ content: 'ok' }])
+    expect(await exec(place, '- add tests')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(
+        "'- add tests' looks like an option, because it begins with a dash. Write it last, after -- ",
+      ),
+    })
+    expect((await exec(place, '--', '- add tests')).code).toBe(0)
+    expect(peer.bodies.at(-1).messages.at(-1).content).toBe('- add tests')
+  })
+
   it('reads the task from a pipe too', async () => {
     const { peer, place } = await scene([{ content: 'ok' }, { content: 'ok' }])
     expect((await vtcode(place, ['exec', '-'], { input: 'from the pipe\n' })).code).toBe(0)
@@ -391,7 +416,9 @@ describe('vtcode exec', () => {
       '--mode',
       'full-auto',
     ]
-    expect((await exec(place, ...flags, 'go')).out).toBe('not done\n')
+    expect((await exec(place, ...flags, 'go')).out).toBe(
+      'not done\nNot applied: unified_exec ls src (VT_POLICY_DENIED)\n',
+    )
     expect((await exec(place, ...flags, '--continue', 'go on')).out).toBe('still ok\n')
     const [first, second, , third] = peer.bodies
     const [rest, file, ...more] = first.tools.map((tool: any) => tool.function)

@@ -168,7 +168,7 @@ it("sends spans only to the collector that a flag or the user's settings name", 
   expect(await vtcode(place, ['export', 'otel', 'ses_one', '--endpoint'])).toEqual({
     code: 0,
     out: `${url}/own\n`,
-    err: 'vtcode: warning: The collector rejected spans: 2, "too old"\n',
+    err: 'vtcode: warning: The collector rejected 2 spans: "too old"\n',
   })
   expect(taken.map(({ url, type }) => [url, type])).toEqual([
     ['/v1/traces', 'application/json'],

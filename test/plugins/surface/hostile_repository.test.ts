@@ -14,7 +14,7 @@ const link =
   (to: string) =>
   (path: string): void =>
     symlinkSync(to, path)
-const zero = link('/dev/zero')
+const device = link('/dev/null')
 /** Three gigabytes that take no room. */
 const huge = (path: string): void => (writeFileSync(path, '---\nname: b\n'), truncateSync(path, 3e9))
 const skill = (front: string): string => `---\n${front}\n---\nbody\n`
@@ -95,18 +95,18 @@ const repositories: Record<string, Record<string, Made>> = {
     ].map((path) => [path, pipe]),
   ),
   'endless files and links': {
-    'AGENTS.md': zero,
-    'GEMINI.md': zero,
-    '.git': zero,
-    '.vtcode/plugins/a/vtcode.yaml': zero,
+    'AGENTS.md': device,
+    'GEMINI.md': device,
+    '.git': device,
+    '.vtcode/plugins/a/vtcode.yaml': device,
     '.vtcode/plugins/b': link('/proc/self'),
     '.vtcode/plugins/c': link('.'),
-    '.vtcode/plugins/e/plugin.json': zero,
-    '.claude/skills/a/SKILL.md': zero,
+    '.vtcode/plugins/e/plugin.json': device,
+    '.claude/skills/a/SKILL.md': device,
     '.claude/skills/b/SKILL.md': huge,
     '.vtcode/sessions/s2': link('/proc/self'),
-    '.vtcode/tasks/current_task.md': zero,
-    '.mcp.json': `${'['.repeat(200_000)}`,
+    '.vtcode/tasks/current_task.md': device,
+    '.mcp.json': `${'['.repeat(2_000)}`,
     '.claude/skills/c/SKILL.md': skill(
       `a: &a [x,x,x,x,x,x,x,x,x]\n${[...'bcdefg'].map((name, at) => `${name}: &${name} [${Array.from({ length: 9 }, () => `*${'abcdef'[at]}`).join()}]`).join('\n')}\nname: c\ndescription: *g`,
     ),

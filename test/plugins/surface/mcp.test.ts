@@ -15,7 +15,7 @@ description: Does what a test asks of it.
 effects: [read]
 input:
   properties:
-    act: { enum: [say, progress, wait, print, big] }
+    act: { enum: [say, progress, wait, print, big, late] }
     text: { type: string }
 module: ./probe.js
 `
@@ -23,6 +23,10 @@ const code = `import { writeFileSync } from 'node:fs'
 export default async ({ input }, context) => {
   if (input.act === 'print') console.log('noise on stdout')
   if (input.act === 'progress') for (let i = 1; i <= 50; i++) { context.progress({ done: i, total: 50, text: 'step ' + i }); await new Promise((r) => setTimeout(r, 20)) }
+  if (input.act === 'late') {
+    context.progress({ text: 'waiting' })
+    await new Promise((resolve) => process.stdin.once('end', () => setTimeout(resolve, 1050)))
+  }
   if (input.act === 'wait') {
     context.progress({ text: 'waiting' })
     await new Promise((resolve) => context.signal.addEventListener('abort', resolve))
@@ -354,8 +358,8 @@ describe('the MCP wire format', () => {
     expect((await raw.answer('good')).result).toMatchObject({ content: [{ text: 'hello\n' }] })
   })
 
-  it('survives JSON that is 10,000 deep', async () => {
-    const deep = `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`
+  it('survives JSON that is deeper than an input may be', async () => {
+    const deep = `${'{"a":'.repeat(2_000)}1${'}'.repeat(2_000)}`
     raw.child.stdin.write(
       `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"unified_file","arguments":${deep}}}\n`,
     )
@@ -424,6 +428,26 @@ describe('the MCP wire format', () => {
     expect(JSON.parse(ran.stdout.trim().split('\n')[1]!)).toMatchObject({
       id: 2,
       result: { content: [{ text: 'hello\n' }] },
+    })
+  })
+
+  it('writes an answer that is due within a second and a half after its client closed the pipe', async () => {
+    await using made = await workspace()
+    // In the process of the server, the plugin knows when its input ends.
+    const raw = await new Raw(made, ['-c', 'plugins.isolate="inline"']).open()
+    // The first call loads what every call needs.
+    raw.send({ id: 0, method: 'tools/call', params: { name: 'probe', arguments: { act: 'say', text: 'early' } } })
+    await raw.answer(0)
+    raw.send({
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'probe', arguments: { act: 'late', text: 'late' }, _meta: { progressToken: 1 } },
+    })
+    await raw.line(({ method }) => method === 'notifications/progress')
+    raw.child.stdin.end()
+    expect(await raw.exit).toBe(0)
+    expect(raw.lines.find(({ id }) => id === 1)).toMatchObject({
+      result: { content: [{ text: expect.stringContaining('said late') }, {}] },
     })
   })
 

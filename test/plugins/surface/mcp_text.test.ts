@@ -106,7 +106,118 @@ describe('vtcode mcp --structured', () => {
   })
 })
 
+/** Follows `next` of each value to its end. Returns the names of all items, and what the first value left out. */
+async function followValues(
+  { call }: Awaited<ReturnType<typeof connect>>,
+  tool: string,
+  input: Record<string, unknown>,
+  items: (value: any) => string[],
+) {
+  const all: string[] = []
+  let [next, left_out] = [{ tool, input } as { tool: string; input: Record<string, unknown> } | undefined, '']
+  for (let step = 0; next && step < 300; step++) {
+    const { structuredContent, isError } = await call(next.tool, next.input)
+    if (isError) throw new Error(JSON.stringify(structuredContent))
+    const value = structuredContent as Record<string, unknown>
+    all.push(...items(value))
+    if (step === 0) left_out = String(value['left_out'])
+    next = value['next'] as typeof next
+  }
+  return { all, left_out }
+}
+
+describe('a value that is longer than its text', () => {
+  it('states what is left out, and reaches each item exactly once by its next calls', async () => {
+    const numbered = (count: number, rest: string): string =>
+      Array.from({ length: count }, (_, at) => `line ${at + 1} ${rest}\n`).join('')
+    await using made = await tempWorkspace({
+      'hits.txt': numbered(500, 'is wanted here, and it goes on for a while'),
+      'calls.ts': Array.from({ length: 400 }, (_, at) => `call(${at})\n`).join(''),
+      'large.txt': numbered(26_000, 'of a file that is longer than one value can be'),
+      ...Object.fromEntries(Array.from({ length: 1_500 }, (_, at) => [`many/file_with_a_long_name_${at}.txt`, ''])),
+    })
+    await using it = await connect(made, { flags: ['--structured'] })
+    const lines = (value: any): string[] => String(value.content).match(/^line \d+/gm) ?? []
+    const numbers = (value: any): string[] => value.matches.map((match: any) => String(match.line_number))
+    const paths = (value: any): string[] => value.items.map((item: any) => item.path)
+    const many = { action: 'list', path: 'many', mode: 'recursive' }
+    const search = 'unified_search'
+    const rows: [string, Record<string, unknown>, (value: any) => string[], RegExp, number][] = [
+      [
+        search,
+        { ...many, max_results: 5_000 },
+        paths,
+        /^Left out: \d+ of 1500 items\. The whole text is in \.vtcode/,
+        1_500,
+      ],
+      [search, { ...many, max_results: 1_000 }, paths, /^Left out: \d+ of 1000 items\./, 1_500],
+      [search, { ...grep, path: 'hits.txt' }, numbers, /^Left out: \d+ of 500 matches\./, 500],
+      [search, { ...grep, path: 'hits.txt', max_results: 150 }, numbers, /^Left out: \d+ of 150 matches\./, 500],
+      [
+        search,
+        { action: 'structural', pattern: 'call($A)', lang: 'ts', max_results: 300 },
+        numbers,
+        /^Left out: \d+ of 300 matches/,
+        400,
+      ],
+      [
+        'unified_file',
+        { action: 'read', path: 'large.txt' },
+        lines,
+        /^Left out: \d+ of \d+ characters of content\./,
+        26_000,
+      ],
+    ]
+    for (const [tool, input, items, expected, count] of rows) {
+      const { all, left_out } = await followValues(it, tool, input, items)
+      expect(left_out, JSON.stringify(input)).toMatch(expected)
+      expect([all.length, new Set(all).size], JSON.stringify(input)).toEqual([count, count])
+    }
+  })
+
+  it('keeps the end of the output of a command, where its error is', async () => {
+    await using made = await tempWorkspace()
+    await made.write('../home/.vtcode/vtcode.config.yaml', 'policy: { allow: [exec] }\nsandbox: { mode: off }\n')
+    await using it = await connect(made, { flags: ['--structured'] })
+    const run = { action: 'run', command: 'seq 1 30000; echo THE ERROR; exit 3' }
+    const { structuredContent } = await it.call('unified_exec', run)
+    const { stdout, left_out, truncated, exit_code } = structuredContent as Record<string, unknown>
+    expect({ truncated, exit_code }).toEqual({ truncated: true, exit_code: 3 })
+    expect(stdout).toMatch(/^1\n2\n[^]*characters left out\)[^]*\n30000\nTHE ERROR\n$/)
+    expect(left_out).toMatch(/^Left out: \d+ of \d+ characters of stdout\. The whole text is in \.vtcode\/spool\//)
+  })
+})
+
 describe('a failed MCP call', () => {
+  it('shows the details that its hint names and those that a reader needs', async () => {
+    await using made = await tempWorkspace({
+      'sgconfig.yml': 'ruleDirs: [rules]\n',
+      'rules/a.yml': 'id: no-a\nlanguage: TypeScript\nmessage: No.\nrule: { pattern: a }\n',
+      'a.txt': 'one\n',
+    })
+    await made.write(
+      '../home/failing/failing.yaml',
+      'name: failing\ndescription: Fails.\neffects: [read]\nmodule: ./failing.js\n' +
+        'errors: { X_FAILED: { hint: Read details.trace and try again. } }\n',
+    )
+    await made.write(
+      '../home/failing/failing.js',
+      "export default () => ({ ok: false, error: { code: 'X_FAILED', message: 'It failed.', details: { trace: 'at line 7', other: 1 } } })\n",
+    )
+    await made.write('../home/.vtcode/vtcode.config.yaml', `manifests: [builtin, '${made.home}/failing']\n`)
+    await using it = await connect(made)
+    expect(await it.text('failing', {})).toBe(
+      'X_FAILED: It failed.\nRead details.trace and try again.\ntrace: at line 7',
+    )
+    const scan = { action: 'structural', workflow: 'scan', filter: 'nothing' }
+    expect(await it.text('unified_search', scan)).toContain('\nrules: no-a')
+    const edits = [
+      { old_str: 'one', new_str: 'ONE' },
+      { old_str: 'none', new_str: 'x' },
+    ]
+    expect(await it.text('unified_file', { action: 'edit', path: 'a.txt', edits })).toContain('\nindex: 1')
+  })
+
   it('states the code, the error, the hint and the next call', async () => {
     await using made = await tempWorkspace({ 'src/main.ts': 'export {}\n' })
     await using it = await connect(made)

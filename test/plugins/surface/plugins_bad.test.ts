@@ -85,9 +85,9 @@ it.each<Row>([
     (made) => zip(made, { '.claude-plugin\\plugin.json': manifest(), 'skills\\seas\\SKILL.md': skill }),
     'bad.zip',
     1,
-    /no relative path/,
+    /not a relative path/,
   ],
-  ['with a drive in its archive', (made) => zip(made, { 'C:/x/SKILL.md': skill }), 'bad.zip', 1, /no relative path/],
+  ['with a drive in its archive', (made) => zip(made, { 'C:/x/SKILL.md': skill }), 'bad.zip', 1, /not a relative path/],
   [
     'with Windows paths in its manifest',
     async (made) => {

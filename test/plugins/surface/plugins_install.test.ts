@@ -371,7 +371,7 @@ describe('vtcode plugins add of an archive', () => {
     ['a pipe', 'tar', tarEntry('FIFOTYPE'), /link or a device/],
     ['a device', 'tar', tarEntry('CHRTYPE'), /link or a device/],
     ['a path that leads out', 'tar', tarEntry('REGTYPE', '../../evil'), /leads out/],
-    ['an absolute path', 'tar', tarEntry('REGTYPE', '/tmp/evil'), /no relative path/],
+    ['an absolute path', 'tar', tarEntry('REGTYPE', '/tmp/evil'), /not a relative path/],
     ['a name twice', 'tar', tar("for x in range(2):\n  t.addfile(tarfile.TarInfo('a/x'))"), /twice/],
     ['a path below a file', 'tar', tar("t.addfile(tarfile.TarInfo('a'))\nt.addfile(tarfile.TarInfo('a/x'))"), /twice/],
     ['a damaged header', 'tar', "open('bad.tar', 'wb').write(b'x' * 1024)", /damaged/],
@@ -381,7 +381,12 @@ describe('vtcode plugins add of an archive', () => {
       tar("for x in range(20001):\n  t.addfile(tarfile.TarInfo(f'a/{x}'))"),
       /more than 20000/,
     ],
-    ['a bomb', 'zip', zipped("z.writestr('a/x', b'0' * 30_000_000)"), /unpacks to more than/],
+    [
+      'a zip of more than a hundred times its size',
+      'zip',
+      zipped("z.writestr('a/x', b'0' * 500_000)"),
+      /unpacks to more than/,
+    ],
     [
       'a link in a zip',
       'zip',
@@ -395,7 +400,7 @@ describe('vtcode plugins add of an archive', () => {
       'a backslash',
       'zip',
       zipped("i = zipfile.ZipInfo('x')\ni.filename = 'a\\\\..\\\\evil'\nz.writestr(i, b'')"),
-      /no relative path/,
+      /not a relative path/,
     ],
     ['nothing', 'zip', zipped('pass'), /empty/],
     [
@@ -412,18 +417,23 @@ describe('vtcode plugins add of an archive', () => {
         changed('zip', "b.index(b'what was')"),
       /its CRC is wrong/,
     ],
-    ['a header whose checksum is wrong', 'tar', tarFile + '\n' + changed('tar', '0'), /damaged or no tar: .*checksum/],
+    [
+      'a header whose checksum is wrong',
+      'tar',
+      tarFile + '\n' + changed('tar', '0'),
+      /damaged, or it is not a tar archive: .*checksum/,
+    ],
     [
       'a second header whose checksum is wrong',
       'tar',
       tarFile + '\n' + changed('tar', '1024'),
-      /damaged or no tar: .*checksum/,
+      /damaged, or it is not a tar archive: .*checksum/,
     ],
     [
       'an end that is missing',
       'tar',
       tarFile + "\nb = open('bad.tar', 'rb').read()\nopen('bad.tar', 'wb').write(b[:520])",
-      /damaged or no tar: .*Truncated/,
+      /damaged, or it is not a tar archive: .*Truncated/,
     ],
     [
       'a size below nothing',
@@ -435,7 +445,7 @@ describe('vtcode plugins add of an archive', () => {
       'a size that no number holds',
       'tar',
       "r = b'25 size=9007199254740993\\n'\ndef h(n, s, t):\n  b = bytearray(512); b[0:len(n)] = n; b[100:107] = b'0000644'; b[124:135] = b'%011o' % s; b[148:156] = b' ' * 8; b[156:157] = t; b[257:263] = b'ustar\\0'; b[263:265] = b'00'; b[148:156] = b'%06o\\0 ' % sum(b); return bytes(b)\nopen('bad.tar', 'wb').write(h(b'P', len(r), b'x') + r.ljust(512, b'\\0') + h(b'a/x', 3, b'0') + b'abc'.ljust(512, b'\\0') + bytes(1024))",
-      /damaged or no tar: the size/,
+      /damaged, or it is not a tar archive: the size/,
     ],
     ['an unknown kind of entry', 'tar', tarEntry('REGTYPE').replace('tarfile.REGTYPE', "b'Z'"), /link or a device/],
   ]
@@ -620,15 +630,18 @@ describe('answers of npm and a registry', () => {
   ])('installs nothing when npm prints %j', async (printed) => {
     await using made = await tempWorkspace()
     put(join(made.home, '.npmrc'), 'registry=http://127.0.0.1:9/\n')
-    put(join(made.home, 'said'), printed)
-    put(join(made.home, 'bin/npm'), '#!/bin/sh\ncat "$HOME/said"\n')
+    const config = JSON.stringify({ registry: 'http://127.0.0.1:9/' })
+    const view = JSON.stringify({ version: '1.0.0', dist: { tarball: 'http://127.0.0.1:9/acme.tgz' } })
+    put(join(made.home, 'bin/npm'), '#!/bin/sh\ncat "$HOME/$1"\n')
     chmodSync(join(made.home, 'bin/npm'), 0o755)
-    isRefused(
-      await vtcode(made, ['plugins', 'add', 'npm:acme', '--yes'], {
-        env: { PATH: `${join(made.home, 'bin')}:${process.env['PATH']}` },
-      }),
-      /npm pack did not report a package/,
-    )
+    const env = { PATH: `${join(made.home, 'bin')}:${process.env['PATH']}` }
+    for (const [answers, reason] of [
+      [{ config, view, pack: printed }, /npm pack did not report a package/],
+      [{ config, view: printed }, /the registry names no archive of 'acme'/],
+    ] as const) {
+      for (const [command, text] of Object.entries(answers)) put(join(made.home, command), text)
+      isRefused(await vtcode(made, ['plugins', 'add', 'npm:acme', '--yes'], { env }), reason)
+    }
     expect(readdirSync(at(made, 'plugins'))).toEqual([])
   })
 
@@ -818,7 +831,8 @@ describe('npm settings of a package or repository', () => {
       /there is no terminal to ask at/,
     )
     expect(existsSync(join(made.home, 'npm.log'))).toBe(false)
-    await vtcode(made, ['plugins', 'add', 'src/acme', '--deps', '--yes'], { env })
+    const refused = await vtcode(made, ['plugins', 'add', 'src/acme', '--deps', '--yes'], { env })
+    expect(refused.stderr).toMatch(/127\.0\.0\.1 is refused/)
     await vtcode(made, ['plugins', 'add', 'npm:acme', '--here', '--yes'], { env })
     const runs = readFileSync(join(made.home, 'npm.log'), 'utf8')
     expect(runs).not.toMatch(/\.npmrc|run\.sh/)

@@ -407,7 +407,15 @@ describe('vtcode plugins show', () => {
     })
     const { plugins } = JSON.parse((await vtcode(made, ['plugins', 'list', '--json'])).stdout)
     expect(plugins).toEqual([
-      { name: 'p', root: expect.any(String), layer: 'user', format: 'vtcode', contributions: 1 },
+      {
+        name: 'p',
+        root: expect.any(String),
+        layer: 'user',
+        format: 'vtcode',
+        state: 'active',
+        contributions: 1,
+        skills: 0,
+      },
     ])
   })
   it('shows a manifest and a server of the workspace likewise, each with its state', async () => {

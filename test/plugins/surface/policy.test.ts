@@ -146,6 +146,25 @@ describe('vtcode policy suggest', () => {
   })
 })
 
+describe('vtcode policy explain --json', () => {
+  it('suggests the rule that saves a question, and none where no rule decides', async () => {
+    await using made = await tempWorkspace({ '.envrc': '' })
+    const explain = async (...words: string[]) =>
+      JSON.parse((await vtcode(made, ['policy', 'explain', '--json', ...words])).stdout)
+    for (const [words, suggestions] of [
+      [['touch made'], ['Bash(touch made)']],
+      [['web_search', '--query', 'x'], ['WebSearch']],
+      [['rm -rf $HOME/x'], []],
+      [['unified_file', 'read', '--path', '.envrc'], []],
+      [['unified_file', 'write', '--path', '.envrc', '--content', 'x', '--overwrite'], []],
+    ] as const)
+      expect((await explain(...words)).suggestions, words.join(' ')).toEqual(suggestions)
+    const { suggestions } = await explain('touch made')
+    await made.write('../home/.vtcode/vtcode.config.yaml', JSON.stringify({ policy: { allow: suggestions } }))
+    expect(await explain('touch made')).toMatchObject({ verdict: 'run', suggestions: [] })
+  })
+})
+
 describe('vtcode policy adopt', () => {
   it('adopts what the workspace allows, rule by rule, for this workspace only', async () => {
     await using made = await tempWorkspace({

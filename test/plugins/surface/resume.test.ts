@@ -337,7 +337,7 @@ describe('a resumed session', () => {
       rmSync(file, { force: true })
       expect(await resumed(() => execFileSync('mkfifo', [file])), name).toEqual([1, 'VT_SESSION_CORRUPT'])
       rmSync(file, { force: true })
-      expect(await resumed(() => symlinkSync('/dev/zero', file)), name).toEqual([1, 'VT_SESSION_CORRUPT'])
+      expect(await resumed(() => symlinkSync('/dev/null', file)), name).toEqual([1, 'VT_SESSION_CORRUPT'])
     }
     expect(await resumed(() => writeFileSync(join(folder, 'queue.json'), '{"v":1,"pending":null}'))).toEqual([
       1,
@@ -372,5 +372,21 @@ describe('a resumed session', () => {
     const { code, out } = await vtcode(place, ['exec', '--json', 'go'], { node: ['--import', full] })
     const stopped = eventsOf(out).at(-1)
     expect([code, stopped.outcome_code, stopped.stop_reason]).toEqual([1, 'failed', 'VT_SESSION_WRITE'])
+  })
+})
+
+it('reads the next task from a pipe, alone or after words', async () => {
+  const { peer, place } = await scene(Array.from({ length: 5 }, () => ({ content: 'ok' })))
+  await vtcode(place, ['exec', '--session-id', 'ses_one', 'begin'])
+  for (const words of [['ses_one'], ['--last'], ['--last', '-']])
+    expect(await vtcode(place, ['resume', ...words], { input: 'from the pipe\n' })).toMatchObject({ code: 0 })
+  expect(await vtcode(place, ['resume', '--last', 'look at this', '-'], { input: 'log' })).toMatchObject({ code: 0 })
+  expect(peer.bodies.slice(1).map(({ messages }) => messages.at(-1).content)).toEqual([
+    ...Array(3).fill('from the pipe'),
+    'look at this\n\n<stdin>\nlog\n</stdin>',
+  ])
+  expect(await vtcode(place, ['resume', '--last'], { input: '' })).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('No task given.'),
   })
 })

@@ -88,6 +88,9 @@ describe('vtcode schedule', () => {
       [['--prompt', 'x'], /VT_SCHED_BAD_EXPRESSION: No time given.*\n.*--every 10m/],
       [['--prompt', 'x', '--every', '10m', '--at', '10:00'], /VT_SCHED_BAD_EXPRESSION: 2 times given/],
       [['--every', '10m'], /VT_SCHED_BAD_EXPRESSION: No task given/],
+      [['--prompt', `use ghp_${'a'.repeat(36)}`, '--every', '10m'], /VT_SCHED_SECRET: .*\n.*environment variable/],
+      [['--prompt', 'x', '--name', `ghp_${'a'.repeat(36)}`, '--every', '10m'], /VT_SCHED_SECRET/],
+      [['--prompt', 'x', '--verify', `echo ghp_${'a'.repeat(36)}`, '--every', '10m'], /VT_SCHED_SECRET/],
       [
         ['--prompt', 'x', '--cron', '60 * * * *'],
         /VT_SCHED_BAD_EXPRESSION: Invalid schedule '60 \* \* \* \*'.*minute: 60.*\n.*0 9 \* \* 1-5/,

@@ -185,7 +185,7 @@ describe('vtcode setup', () => {
 
   it('reports a link to nothing, and a file that is nested too deeply', async () => {
     await using made = await tempWorkspace({
-      '.gemini/settings.json': `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`,
+      '.gemini/settings.json': `${'{"a":'.repeat(2_000)}1${'}'.repeat(2_000)}`,
     })
     expect((await vtcode(made, ['setup', 'gemini', '--yes'])).stderr).toContain(
       'was not changed: it is nested too deeply.',

@@ -248,9 +248,9 @@ describe('vtcode skills validate', () => {
     }
     expect(await of([], 'binary')).toBe('binary: error: SKILL.md is not UTF-8\n')
     expect(await of(['--lenient'], 'binary')).toBe('binary/SKILL.md:1: error: The file is not UTF-8.\n')
-    // The reference knows no limit, loading does.
-    expect(await of([], 'large')).toBe('Valid skill: large\n')
-    expect(await of(['--lenient'], 'large')).toMatch(/^large\/SKILL\.md:1: error: The file is larger than 1024 KiB/)
+    // The reference knows no limit, but a skill that cannot load is not valid.
+    for (const flags of [[], ['--lenient']])
+      expect(await of(flags, 'large')).toMatch(/^large\/SKILL\.md:1: error: The file is larger than 1024 KiB/)
   })
 
   it('reports with --lenient what loading accepts', async () => {

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { afterEach, describe, expect, it } from 'vitest'
 import { textOf } from '../../house/sources.js'
 import { checkLog } from '../../support/invariants.js'
@@ -51,7 +52,7 @@ describe('vtcode without a verb', () => {
         code: 2,
         out: '',
         err: expect.stringMatching(
-          /^vtcode: error: No verb given; known verbs: agents, approvals, ask, .*\nSee `vtcode help`\.\n$/,
+          /^vtcode: error: No verb given; known verbs: acp, agents, approvals, ask, .*\nSee `vtcode help`\.\n$/,
         ),
       })
     }
@@ -280,7 +281,7 @@ describe('signals', () => {
     // The end of a session waits for it.
     const ending = nap()
     const { place } = await scene(
-      [slow, slow],
+      Array.from({ length: 10 }, () => slow),
       {},
       {
         settings: {
@@ -301,21 +302,27 @@ describe('signals', () => {
       await eventually(() => processesWith(ending).length === 0)
       return [code, await pressed, processesWith(ending)]
     }
+    // A busy machine delivers presses later than they are sent, so a case is repeated until they arrive in time.
+    const expectOnce = async (press: (child: ChildProcess) => Promise<unknown>, expected: unknown) => {
+      let seen = await pressing(press)
+      for (let attempt = 1; attempt < 5 && !isDeepStrictEqual(seen, expected); attempt++) seen = await pressing(press)
+      expect(seen).toEqual(expected)
+    }
     const twice = async (child: ChildProcess, gap: number) => {
       child.kill('SIGINT')
       await sleep(gap)
       child.kill('SIGINT')
     }
-    const patient = pressing(async (child) => {
+    const pressAgainLater = async (child: ChildProcess): Promise<boolean> => {
       await twice(child, 50)
-      await eventually(() => processesWith(ending).length > 0)
+      await eventually(() => processesWith(ending).length > 0 || child.exitCode !== null)
       await sleep(1500)
       const waits = child.exitCode === null
       child.kill('SIGINT')
       return waits
-    })
-    expect(await patient).toEqual([130, true, []])
-    expect(await pressing((child) => twice(child, 400))).toEqual([130, undefined, []])
+    }
+    await expectOnce(pressAgainLater, [130, true, []])
+    await expectOnce((child) => twice(child, 400), [130, undefined, []])
   })
 
   it('ends a run like SIGTERM when its reader goes away, with a readable log', async () => {

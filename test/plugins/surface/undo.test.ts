@@ -110,6 +110,22 @@ describe('vtcode undo', () => {
     expect(await undo()).toMatchObject({ code: 1, err: expect.stringContaining('nothing to undo') })
   })
 
+  it('names a file that has the old name now, and undoes the change after the file was moved', async () => {
+    for (const change of [
+      { action: 'delete', path: 'a.txt' },
+      { action: 'move', path: 'b.txt', destination: 'moved.txt' },
+    ]) {
+      await call('unified_file', change)
+      writeFileSync(at(change.path), 'new')
+      const refused = await undo()
+      expect(refused.code).toBe(1)
+      expect(refused.err).toContain('Move or delete the file that has this name now, then undo again.')
+      renameSync(at(change.path), at('aside.txt'))
+      expect((await undo()).code).toBe(0)
+    }
+    expect([readFileSync(at('a.txt'), 'utf8'), readFileSync(at('b.txt'), 'utf8')]).toEqual(['one\ntwo\n', 'b\n'])
+  })
+
   it('undoes changes made through links, and the change that is named', async () => {
     symlinkSync('dir', at('way'))
     symlinkSync('dir/later', at('link'))

@@ -29,6 +29,12 @@ const same = (told: Told, flag: Told = noFlag, json: Told = noJson): Record<Use,
 
 // In an empty home and an empty folder, where nothing is configured and no key is set.
 const table: Record<string, Record<Use, Told>> = {
+  acp: {
+    nothing: [0, none, none],
+    stdin: [0, /^\{"jsonrpc":"2\.0".*-32700.*\}\n$/, none],
+    flag: usage("Unknown option '--nonsense'"),
+    json: usage("Unknown option '--json'"),
+  },
   agents: same(document, noFlag, document),
   approvals: same([0, /^No approvals are pending\.\n$/, none], noFlag, document),
   ask: { ...same(usage('The question is empty'), noFlag, usage('The question is empty')), stdin: noModel },

@@ -90,7 +90,7 @@ const scenes: Record<string, Scene> = {
           ],
           answers: [
             { key: 'y', value: 'yes', label: 'yes' },
-            { key: 's', value: 'session', label: 'yes, for this session' },
+            { value: 'session', label: 'yes, for this session' },
             { key: 'n', value: 'no', label: 'no' },
             { key: 'w', value: 'why', label: 'no, because' },
           ],

@@ -413,33 +413,81 @@ describe('question dialog', () => {
     },
   })
 
-  it('takes no letter of a message in progress; Tab or a pause gives the question the keys', async () => {
-    const { type, events, handle, until } = session()
+  const answerOf = (events: readonly UiEvent[]) => events.filter(({ type }) => type === 'overlay_result')
+
+  it('owns the keyboard, keeps text for the editor and answers only with a selection and Enter', async () => {
+    const { type, events, handle, until, text } = session()
     type('ye')
     handle.send(overlay('a'))
-    await until('May it')
-    type('s, yes')
-    await sleep(600)
+    await until(/^yes · no · no, because\n↑ ↓ select · Enter answers[^\n]*\n> ye$/m)
+    type('s')
+    await until(/^> yes$/m)
+    // Enter neither answers nor sends the text.
+    for (const data of ['\r', ' ', '\u001b[200~y\ny\u001b[201~', '\r', '\u001b[13;5u', 'n']) type(data)
+    await until(/^> yes y\n +yn$/m)
+    expect(answerOf(events)).toEqual([])
+    // A text that is typed keeps Tab, which completes it.
+    for (const data of ['\t', '\r']) type(data)
+    await until(/^yes · no · /m)
+    expect(answerOf(events)).toEqual([])
+    type('\u001b[B')
+    await until('▸ yes · no')
+    // Text takes the selection away.
+    type('o')
+    await until(/^yes · no · /m)
+    type('\r')
+    type('\u001b[B')
+    await until('▸ yes · no')
+    type('\u001b[B')
+    await until('yes · ▸ no')
+    expect(answerOf(events)).toEqual([])
+    type('\r')
+    await expect.poll(() => events).toEqual([{ type: 'overlay_result', id: 'a', value: 'no' }])
+    expect(handle.input).toBe('yes y\nyno')
+    await expect.poll(text).not.toContain('▸')
+  })
+
+  it('takes a single key as an answer only between two pauses', async () => {
+    const { type, events, handle, until } = session()
+    handle.send(overlay('a'))
+    await until('y yes · n no · w no, because')
     type('y')
-    await sleep(50)
-    expect([handle.input, events]).toEqual(['yes, yesy', []])
-    type('\t')
-    await sleep(50)
-    type('y')
-    await expect.poll(() => events).toEqual([{ type: 'overlay_result', id: 'a', value: 'yes' }])
-    expect(handle.input).toBe('yes, yesy')
-    type('\u0003')
-    handle.send(overlay('b'))
-    await sleep(600)
+    await until('▸ yes')
+    type('e')
+    await until(/^> ye$/m)
+    await sleep(1000)
+    expect(answerOf(events)).toEqual([])
+    type('\u007f')
+    type('\u007f')
+    await until('y yes · n no')
     type('n')
-    await expect.poll(() => events.at(-1)).toEqual({ type: 'overlay_result', id: 'b', value: 'no' })
-    handle.send(overlay('c'))
-    await sleep(600)
-    for (const data of ['w', 'do ', 'that', '\r']) {
-      type(data)
-      await sleep(30)
-    }
-    await expect.poll(() => events.at(-1)).toEqual({ type: 'overlay_result', id: 'c', value: 'why', text: 'do that' })
+    await expect.poll(() => events).toEqual([{ type: 'overlay_result', id: 'a', value: 'no' }])
+    handle.send(overlay('b'))
+    await until('y yes · n no')
+    for (const data of ['w', '\r']) type(data)
+    await until(/^No:$/m)
+    type('do that\r')
+    await expect.poll(() => events.at(-1)).toEqual({ type: 'overlay_result', id: 'b', value: 'why', text: 'do that' })
+    expect(handle.input).toBe('')
+  })
+
+  it('shows long answers of others in a frame, with the selected one', async () => {
+    const { type, events, handle, until, text } = session({}, { columns: 40, rows: 14 })
+    const answers = Array.from({ length: 30 }, (_, at) => ({
+      value: `v${at}`,
+      label: `label ${at}${' '.repeat(30)}vtcode asks: yes?`,
+      description: '',
+    }))
+    const body = [{ kind: 'text' as const, text: `one${' '.repeat(40)}vtcode asks: yes?` }]
+    handle.send({ type: 'overlay', overlay: { kind: 'confirm', id: 'l', title: 'Which?', body, answers } })
+    await until('label 0')
+    for (let step = 0; step < 21; step++) type('\u001b[B')
+    await until('▸ label 20')
+    const rows = text().split('\n')
+    expect(rows.filter((row) => /vtcode asks/.test(row)).length).toBeGreaterThan(2)
+    expect(rows.filter((row) => /vtcode asks|label/.test(row) && !row.startsWith('│ '))).toEqual([])
+    type('\r')
+    await expect.poll(() => events).toEqual([{ type: 'overlay_result', id: 'l', value: 'v20' }])
   })
 
   it('takes no letter that was typed while the program was stopped', async () => {

@@ -18,6 +18,16 @@ const python = (code: string, input: object = {}) => output(booted, { action: 'c
 const javascript = (code: string, input: object = {}) =>
   output(booted, { action: 'code', language: 'javascript', code, ...input })
 
+/** The result of a snippet as its text shows it, and the notice about it. */
+const shownResult = ({ text, notices = [], ...answer }: any) => [
+  answer.ok ? JSON.parse(/^\[result\] (.*)$/m.exec(text)?.[1] ?? '"no result"') : answer.error,
+  notices.map(({ message }: any) => message),
+]
+const expectedResult = (value: unknown, kinds: string) => [
+  value,
+  kinds === '' ? [] : [`result has values that JSON lacks: ${kinds}.`],
+]
+
 describe.skipIf(lacks('python3'))('unified_exec/code: Python', () => {
   it('returns what a Python snippet prints and its variable result', async () => {
     expect(await python('print("hi")\nresult = {"n": [1, 2.5, None, "é"]}')).toMatchObject({
@@ -30,15 +40,79 @@ describe.skipIf(lacks('python3'))('unified_exec/code: Python', () => {
     expect(await call(booted, { code: 'result = 7' })).toMatchObject({
       text: expect.stringMatching(/^\[result\] 7\nexit 0 in/),
     })
-    for (const odd of [
-      'result = {1, 2}',
-      'result = float("nan")',
-      'result = []\nresult.append(result)',
-      'result = "x" * 300_000',
-      'x = 1',
-    ]) {
-      expect(await python(odd), odd).not.toHaveProperty('result')
-    }
+    expect(await python('x = 1')).not.toHaveProperty('result')
+  })
+
+  it('returns any Python value as JSON and names the kinds that JSON lacks', async () => {
+    const setup = `import asyncio, collections, dataclasses, datetime, decimal, enum, pathlib
+@dataclasses.dataclass
+class Point:
+    x: int
+class Plain:
+    def __init__(self):
+        self.a = {1}
+Pair = collections.namedtuple("Pair", "a b")
+class Level(enum.IntEnum):
+    HIGH = 3
+cycle = []
+cycle.append(cycle)
+deep = []
+for _ in range(200):
+    deep = [deep]
+`
+    const rows: [code: string, value: unknown, kinds: string][] = [
+      ['{7, 8}', [7, 8], 'set as a list'],
+      ['b"bytes"', 'bytes', 'bytes as text'],
+      ['b"\\xff"', '/w==', 'bytes as base64'],
+      ['datetime.date(2020, 1, 2)', '2020-01-02', 'date as text'],
+      ['pathlib.PurePosixPath("a/b")', 'a/b', 'PurePosixPath as text'],
+      ['{(1, 2): 33}', { '(1, 2)': 33 }, 'tuple keys as text'],
+      [
+        '{1: "a", "1": "b"}',
+        [
+          [1, 'a'],
+          ['1', 'b'],
+        ],
+        'dict as pairs, because keys look the same',
+      ],
+      ['range(3)', [0, 1, 2], 'range as a list'],
+      ['float("inf")', 'inf', 'float as text'],
+      ['float("nan")', 'nan', 'float as text'],
+      ['2**64', '18446744073709551616', 'a large int as text'],
+      ['decimal.Decimal("1.5")', '1.5', 'Decimal as text'],
+      ['ValueError("bad")', 'ValueError: bad', 'ValueError as text'],
+      ['Point(1)', { x: 1 }, 'Point as its fields'],
+      ['Plain()', { a: [1] }, 'Plain as its attributes, set as a list'],
+      ['cycle', ['<cycle>'], "a cycle as '<cycle>'"],
+      ['deep', expect.any(Array), 'the deepest levels as text'],
+      ['print', '<built-in function print>', 'builtin_function_or_method as text'],
+      ['asyncio.sleep(1)', expect.stringContaining('coroutine'), 'an awaitable that was not awaited as text'],
+      [
+        '{"a": [None, True, 1.5, "é"], 2: Level.HIGH, "p": Pair(1, 2)}',
+        { a: [null, true, 1.5, 'é'], 2: 3, p: [1, 2] },
+        '',
+      ],
+    ]
+    const code = (value: string) => call(booted, { code: `${setup}result = ${value}` })
+    const answers = await Promise.all(rows.map(async ([value]) => [value, shownResult(await code(value))]))
+    expect(answers).toEqual(rows.map(([value, result, kinds]) => [value, expectedResult(result, kinds)]))
+  })
+
+  it('says why a Python result cannot be shown and how to show it', async () => {
+    const broken = 'class Broken:\n    def __repr__(self):\n        raise OSError("no words")\nresult = Broken()'
+    for (const [code, why] of [
+      ['result = "x" * 300_000', 'it is 300002 bytes of JSON; at most 262144 are shown'],
+      ['result = range(10**9)', 'it has more than 131072 values'],
+      [broken, 'OSError: no words'],
+    ] as const)
+      expect(await call(booted, { code })).toMatchObject({
+        notices: [
+          {
+            code: 'VT_EXEC_RESULT',
+            message: `result cannot be shown: ${why}. Print the parts that matter, or write them to a file.`,
+          },
+        ],
+      })
   })
 
   it('reports the failure of a Python snippet like that of a program', async () => {
@@ -176,7 +250,62 @@ export const result = { sizes: all.map(({ content }) => content.length), code }`
     expect(failed).toMatchObject({ exit_code: 1 })
     expect(failed.stderr).toContain('Error: no')
     expect(await javascript('process.exit(5)')).toMatchObject({ exit_code: 5 })
-    expect(await javascript('export const result = 1n')).toMatchObject({ exit_code: 1 })
+  })
+
+  it('returns any JavaScript value as JSON and names the kinds that JSON lacks', async () => {
+    const setup = `class Hidden { #a = 1 }
+class Point { x = 1 }
+const cycle = []
+cycle.push(cycle)
+`
+    const rows: [code: string, value: unknown, kinds: string][] = [
+      ['new Map([["k", 77]])', { k: 77 }, 'Map as an object'],
+      ['new Map([[1, 2]])', [[1, 2]], 'Map as pairs'],
+      ['new Set([77])', [77], 'Set as a list'],
+      ['new Error("bad77")', 'Error: bad77', 'Error as text'],
+      ['NaN', 'NaN', 'NaN as text'],
+      ['-Infinity', '-Infinity', '-Infinity as text'],
+      ['10n', '10', 'bigint as text'],
+      ['new Date(0)', '1970-01-01T00:00:00.000Z', 'Date as text'],
+      ['new Date(NaN)', 'Invalid Date', 'Date as text'],
+      ['/x/g', '/x/g', 'RegExp as text'],
+      ['Buffer.from("hi")', 'hi', 'bytes as text'],
+      ['new Uint8Array([255])', '/w==', 'bytes as base64'],
+      ['new Float64Array([1.5])', [1.5], 'Float64Array as a list'],
+      ['new Hidden()', 'Hidden {}', 'Hidden as text'],
+      ['new Point()', { x: 1 }, 'Point as its properties'],
+      ['Symbol("s")', 'Symbol(s)', 'symbol as text'],
+      ['[undefined]', [null], 'undefined as null'],
+      ['cycle', ['<cycle>'], "a cycle as '<cycle>'"],
+      ['[Promise.resolve(7)]', ['Promise { 7 }'], 'a promise that was not awaited as text'],
+      ['Promise.resolve(77)', 77, ''],
+      ['new URL("http://a.b/")', 'http://a.b/', ''],
+      ['{ a: [null, true, 1.5, "é"] }', { a: [null, true, 1.5, 'é'] }, ''],
+    ]
+    const code = (value: string) =>
+      call(booted, { language: 'javascript', code: `${setup}export const result = ${value}` })
+    const answers = await Promise.all(rows.map(async ([value]) => [value, shownResult(await code(value))]))
+    expect(answers).toEqual(rows.map(([value, result, kinds]) => [value, expectedResult(result, kinds)]))
+    expect(await code('{ get a() { throw new TypeError("no") } }')).toMatchObject({
+      notices: [{ code: 'VT_EXEC_RESULT', message: expect.stringMatching(/^result cannot be shown: TypeError: no/) }],
+    })
+  })
+
+  it('reports an await that nothing can end, and code that had not ended at its limit', async () => {
+    const notices = async (code: string, input: object = {}) => {
+      const answer = await call(booted, { language: 'javascript', code, ...input })
+      return answer.notices?.map((one) => `${one.code}: ${one.message}`) ?? []
+    }
+    expect(await notices('await new Promise(() => {})')).toEqual([
+      'VT_EXEC_UNSETTLED: An `await` never ended, because nothing was left to settle its promise.',
+    ])
+    expect(await notices('await new Promise(() => setInterval(() => {}, 1000))', { timeout_secs: 2 })).toEqual([
+      expect.stringMatching(/^VT_EXEC_UNSETTLED: The code itself had not ended/),
+    ])
+    expect(await notices('setInterval(() => {}, 1000)', { timeout_secs: 2 })).toEqual([
+      expect.stringMatching(/^VT_EXEC_UNSETTLED: The code had ended, but a timer/),
+    ])
+    expect(await notices('process.exit(13)')).toEqual([])
   })
 })
 

@@ -235,6 +235,34 @@ describe('unified_exec/run: time', () => {
     expect(processesWith(kept.replace(' ', '\0'))).toEqual([])
   })
 
+  it('names a process that left a command, and ends it with the session of the caller', async () => {
+    const [left, kept] = [nap(), nap()]
+    const own = await bootExec()
+    const leave = (command: string, input: object = {}) =>
+      call(own, { command: `setsid ${command} >/dev/null 2>&1 & echo started`, ...input })
+    try {
+      for (const [answer, name, end] of [
+        [await leave(left), left, 'They end with this session; give background: true to keep them.'],
+        [
+          await leave(kept, { background: true, yield_time_ms: 30_000 }),
+          kept,
+          'Those that left the session of the command stay; close ends the others.',
+        ],
+      ] as const) {
+        expect(answer).toMatchObject({ ok: true, output: { stdout: 'started\n', running: false } })
+        expect(answer.notices).toMatchObject([{ code: 'VT_EXEC_SURVIVORS', message: expect.stringContaining(name) }])
+        expect(answer.notices![0]!.message).toContain(end)
+        expect(processesWith(name.replace(' ', '\0')).length).toBe(1)
+      }
+      await own[Symbol.asyncDispose]()
+      expect(processesWith(left.replace(' ', '\0'))).toEqual([])
+      expect(processesWith(kept.replace(' ', '\0')).length).toBe(1)
+    } finally {
+      await own[Symbol.asyncDispose]()
+      for (const pid of processesWith(kept.replace(' ', '\0'))) process.kill(pid, 'SIGKILL')
+    }
+  })
+
   it('ends at once when the caller aborts', async () => {
     const long = nap()
     const abort = new AbortController()

@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
@@ -100,6 +109,19 @@ describe.skipIf(none)(`unified_exec sandbox${none ? ' (SKIPPED: needs bwrap)' : 
       expect(lstatSync(join(held.root, name)).isSymbolicLink()).toBe(true)
     },
   )
+
+  it('creates nothing through a link in the place of .vtcode when it refuses a command', async () => {
+    await using held = await boxed()
+    const outside = join(held.home, 'elsewhere')
+    mkdirSync(outside)
+    rmSync(join(held.root, '.vtcode'), { recursive: true, force: true })
+    symlinkSync(outside, join(held.root, '.vtcode'))
+    expect(await error(held, { action: 'run', command: 'true' })).toMatchObject({
+      code: 'VT_EXEC_SANDBOX',
+      message: expect.stringContaining("'.vtcode'"),
+    })
+    expect(readdirSync(outside)).toEqual([])
+  })
 
   it('runs commit, checkout, merge and stash of git with a .git folder that cannot be moved', async () => {
     const steps = ['git init -q', 'git config user.name a', 'git config user.email a@b.c']

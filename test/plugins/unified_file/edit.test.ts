@@ -67,11 +67,11 @@ describe('unified_file/edit', () => {
         fc.string(),
         async (before, after, text) => {
           const [head, tail] = [Buffer.concat(before), Buffer.concat(after)]
-          const file = Buffer.concat([head, Buffer.from('@NEEDLE@'), tail])
+          const file = Buffer.concat([head, Buffer.from('#NEEDLE#'), tail])
           fc.pre(!(file[0] === 0xff && file[1] === 0xfe) && !(file[0] === 0xfe && file[1] === 0xff))
           const new_str = text.replaceAll('\n', ' ')
           put('f', file)
-          expect(await edit({ old_str: '@NEEDLE@', new_str })).toMatchObject({ ok: true })
+          expect(await edit({ old_str: '#NEEDLE#', new_str })).toMatchObject({ ok: true })
           expect(bytes('f').equals(Buffer.concat([head, Buffer.from(new_str), tail]))).toBe(true)
         },
       ),
@@ -122,6 +122,9 @@ describe('unified_file/edit', () => {
     expect(bytes('f').toString()).toBe('1\r\n2\r\nx\r\ny\nfour\n')
     put('f', 'a\r\nb\r\na\nb\n')
     expect(await edit({ old_str: 'a\nb\n', new_str: 'x' })).toMatchObject({ ok: true })
+    put('f', 'a\r\nb\r\n')
+    await edit({ old_str: '\nb', new_str: '\nc' })
+    expect(bytes('f').toString()).toBe('a\r\nc\r\n')
     put('f', 'a\r\n\r\nb\r\n')
     await edit({ old_str: '\n\nb', new_str: '\nb' })
     expect(bytes('f').toString()).toBe('a\r\nb\r\n')
@@ -291,7 +294,7 @@ describe('unified_file/edit: parallel edits', () => {
     expect(bytes('f').toString()).toBe(lines(count).toUpperCase())
   })
 
-  it('applies all edits of two processes one after the other and reports the change to a session that read before', async () => {
+  it('applies all edits of two processes one after the other, also for a session that read before', async () => {
     const script = `
       const { createKernel } = await import(process.argv[1])
       const kernel = await createKernel({ workspace: process.argv[2], mode: 'auto', env: {}, home: process.argv[3] })
@@ -324,11 +327,9 @@ describe('unified_file/edit: parallel edits', () => {
     for (const sessions of ['many', 'one']) {
       put('f', lines(2 * each))
       const outcomes = new Map((await Promise.all([run('0', sessions), run('1', sessions)])).flat())
-      const told = [...outcomes.values()].filter((outcome) => outcome !== 'ok')
-      expect([outcomes.size, [...new Set(told)]]).toEqual([
-        2 * each,
-        sessions === 'many' ? [] : told.length > 0 ? ['VT_FILE_STALE'] : [],
-      ])
+      const refused = [...outcomes.values()].filter((outcome) => outcome !== 'ok')
+      // Another process may write between the read and the rename of one edit.
+      expect([outcomes.size, refused.filter((code) => code !== 'VT_FILE_STALE')]).toEqual([2 * each, []])
       const expected = lines(2 * each)
         .split('\n')
         .map((line, i) => (outcomes.get(i) === 'ok' ? line.toUpperCase() : line))
@@ -336,7 +337,7 @@ describe('unified_file/edit: parallel edits', () => {
     }
   })
 
-  it('refuses an edit of a partly read file once it changed, at any size', async () => {
+  it('refuses an edit of a partly read file whose text changed, at any size, and applies it while the text is unique', async () => {
     const call = (input: object) => booted.call('unified_file', { path: 'f', ...input }, { session })
     const change = { action: 'edit', old_str: 'needle', new_str: 'pin' }
     const big = `needle\n${'x'.repeat(99)}\n`.padEnd(17 * 1024 * 1024, 'x')
@@ -346,13 +347,13 @@ describe('unified_file/edit: parallel edits', () => {
     ] as const) {
       put('f', text)
       expect(await call({ action: 'read', ...part })).toMatchObject({ ok: true })
-      writeFileSync(join(booted.root, 'f'), `${text}more`)
+      writeFileSync(join(booted.root, 'f'), text.replace('needle', 'nail'))
       expect(await call(change)).toMatchObject({
         ok: false,
         error: { code: 'VT_FILE_STALE', details: { not_applied: true } },
       })
-      await call({ action: 'read', ...part })
-      expect(await call(change)).toMatchObject({ ok: true })
+      writeFileSync(join(booted.root, 'f'), `${text}more`)
+      expect(await call(change)).toMatchObject({ ok: true, notices: [{ code: 'VT_FILE_CHANGED' }] })
     }
   })
 

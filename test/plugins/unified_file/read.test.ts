@@ -1,7 +1,19 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { createKernel, type Kernel } from 'vtcode'
 import { bootKernel, type Booted } from 'vtcode/test'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -63,6 +75,9 @@ describe('unified_file/read: lines', () => {
       ['a\n', 1],
       ['a\nb', 2],
       ['\n\n', 2],
+      // The mark of the encoding is no text.
+      ['\uFEFF', 0],
+      ['\uFEFFa', 1],
       ['\r', 1],
     ]
     for (const [text, lines] of cases) {
@@ -138,6 +153,39 @@ describe('unified_file/read: lines', () => {
     expect(text.startsWith(page.content) && page.content.endsWith('\n') && page.content.length > 1_000_000).toBe(true)
     expect(page.next.input).toEqual({ action: 'read', path: 'f', offset_lines: page.end_line + 1 })
     expect(page.hash).toBe(createHash('sha256').update(text).digest('hex').slice(0, 16))
+  })
+
+  it('shows both ends of a long line and keeps the end of the line', async () => {
+    const line = `${'é'.repeat(1500)}${'ü'.repeat(1000)}`
+    put('f', `first\n${line}\nlast\n`)
+    const shown = `${'é'.repeat(900)}… (a line of 2500 characters; offset_bytes=6 reads it) …${'ü'.repeat(900)}`
+    expect(await read({ path: 'f' })).toMatchObject({ text: `first\n${shown}\nlast\n` })
+    put('f', line)
+    expect(await read({ path: 'f' })).toMatchObject({ text: shown.replace('=6 ', '=0 ') })
+  })
+
+  it('stops reading a long file when the call is aborted', async () => {
+    const file = join(booted.root, 'f')
+    put('f', 'line\n'.repeat(20_000))
+    truncateSync(file, 512 * 1024 ** 2)
+    const countRead = () => Number(/^rchar: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))![1])
+    const isOpen = () =>
+      readdirSync('/proc/self/fd').some((fd) => {
+        try {
+          return readlinkSync(`/proc/self/fd/${fd}`) === file
+        } catch {
+          // It was the descriptor of the list itself.
+          return false
+        }
+      })
+    const cancel = new AbortController()
+    const before = countRead()
+    const call = booted.call('unified_file', { action: 'read', path: 'f' }, { signal: cancel.signal })
+    while (countRead() - before < 8 * 1024 ** 2) await setImmediate()
+    cancel.abort()
+    expect(await call).toMatchObject({ error: { code: 'VT_CALL_ABORTED' } })
+    while (isOpen()) await setImmediate()
+    expect(countRead() - before).toBeLessThan(256 * 1024 ** 2)
   })
 
   it('returns exactly the file in line pages of any size', async () => {

@@ -89,9 +89,12 @@ describe('unified_file/write', () => {
     })
   })
 
-  it('reports the loss of CRLF', async () => {
+  it('keeps CRLF and reports a change to it', async () => {
     writeFileSync(join(booted.root, 'c'), 'a\r\nb\r\n')
-    expect((await write({ path: 'c', content: 'a\nb\n', overwrite: true })).notices).toMatchObject([
+    expect(await write({ path: 'c', content: 'b\nc\n', overwrite: true })).not.toHaveProperty('notices')
+    expect(readFileSync(join(booted.root, 'c'), 'utf8')).toBe('b\r\nc\r\n')
+    writeFileSync(join(booted.root, 'l'), 'a\nb\n')
+    expect((await write({ path: 'l', content: 'a\r\nb\r\n', overwrite: true })).notices).toMatchObject([
       { code: 'VT_FILE_EOL_CHANGED' },
     ])
   })

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bootKernel } from 'vtcode/test'
 import { afterEach, describe, expect, it } from 'vitest'
 
 afterEach(() => {
   delete process.env['VTCODE_RIPGREP_BIN']
+  delete process.env['VTCODE_AST_GREP_BIN']
 })
 
 describe('unified_search: crash of ripgrep', () => {
@@ -37,9 +38,17 @@ describe('unified_search: crash of ripgrep', () => {
   })
 })
 
-it('answers by the JavaScript engine with a notice for an endless ignore file', async () => {
+/** Replaces ripgrep by a program of this body until the test ends. */
+function replaceRipgrep(home: string, body: string): void {
+  const program = join(home, 'rg')
+  writeFileSync(program, `#!/bin/bash\n${body}\n`)
+  chmodSync(program, 0o755)
+  process.env['VTCODE_RIPGREP_BIN'] = program
+}
+
+it('answers by the JavaScript engine with a notice when ripgrep takes more than 256 MiB', async () => {
   await using ws = await bootKernel({ files: { 'a.txt': 'alpha\n', 'b/c.txt': 'alpha\n' } })
-  symlinkSync('/dev/zero', join(ws.root, 'b/.gitignore'))
+  replaceRipgrep(ws.home, `exec python3 -c 'import time; held = b"x" * (300 << 20); time.sleep(600)'`)
   expect(await ws.call('unified_search', { action: 'grep', pattern: 'alpha' })).toMatchObject({
     ok: true,
     output: { total_matches: 2, backend: 'javascript' },
@@ -47,12 +56,11 @@ it('answers by the JavaScript engine with a notice for an endless ignore file', 
   })
 })
 
-// Each search waits for its engine first, so all run in parallel.
-it.concurrent.for([
+it.each([
   ['a pipe', '.gitignore', 'mkfifo .gitignore'],
   ['a pipe deep below', 'b/deep/.ignore', 'mkdir b/deep; mkfifo b/deep/.ignore'],
   ['a pipe in the folder of a repository', '.git/info/exclude', 'mkdir -p .git/info; mkfifo .git/info/exclude'],
-])('answers by the JavaScript engine and names an ignore file that is %s', async ([, path, script]) => {
+])('answers by the JavaScript engine and names an ignore file that is %s', async (_, path, script) => {
   await using ws = await bootKernel({
     files: {
       'a.txt': 'alpha\n',
@@ -60,7 +68,8 @@ it.concurrent.for([
       'b/c.js': 'function alpha(x) {\n  return other(x)\n}\nalpha(1)\n',
     },
   })
-  execFileSync('sh', ['-c', script!], { cwd: ws.root })
+  execFileSync('sh', ['-c', script], { cwd: ws.root })
+  replaceRipgrep(ws.home, 'exec sleep 600')
   const named = expect.objectContaining({
     code: 'VT_SEARCH_PARTIAL',
     message: expect.stringContaining(`'${path}' is a `),
@@ -81,6 +90,18 @@ it.concurrent.for([
   expect(similarity).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_ENGINE_MISSING' } })
 })
 
+/** Replaces ast-grep by a program that takes more memory than a parser may, until the test ends. */
+function replaceAstGrep(home: string): void {
+  const program = join(home, 'ast-grep')
+  const body = `import time; held = b"x" * (1100 << 20); time.sleep(600)`
+  writeFileSync(
+    program,
+    `#!/bin/sh\n[ "$1" = --version ] && echo "ast-grep 0.40.0" && exit\nexec python3 -c '${body}'\n`,
+  )
+  chmodSync(program, 0o755)
+  process.env['VTCODE_AST_GREP_BIN'] = program
+}
+
 describe('unified_search/structural: large files', () => {
   it('skips a file of more than 8 MiB with a notice unless it is named', async () => {
     await using ws = await bootKernel({ files: { 'small.js': 'f(1)\n', 'large.js': `${'f(1);\n'.repeat(1_500_000)}` } })
@@ -91,8 +112,9 @@ describe('unified_search/structural: large files', () => {
       notices: [expect.objectContaining({ message: expect.stringContaining('large.js') })],
     })
   })
-  it('ends a structural search of a named 20 MB line before it fills the memory', async () => {
-    await using ws = await bootKernel({ files: { 'line.js': 'f(1);'.repeat(4_000_000) } })
+  it('ends a structural search of a named file when its engine takes more than 1 GiB', async () => {
+    await using ws = await bootKernel({ files: { 'line.js': 'f(1)\n'.repeat(2_000_000) } })
+    replaceAstGrep(ws.home)
     const result = await ws.call('unified_search', {
       action: 'structural',
       pattern: 'g(2)',
@@ -119,11 +141,12 @@ describe('unified_search/outline: large files', () => {
     expect(result).toMatchObject({ ok: true, output: { files: [{ path: 'small.js' }] } })
     expect(JSON.stringify(result.ok && result.notices)).toMatch(/large\.js.*large\.sh|large\.sh.*large\.js/)
   })
-  it('ends an outline of a named 20 MB line when its parser takes more than 1 GiB, not by the clock', async () => {
+  it('ends an outline of a named file when its parser takes more than 1 GiB, not by the clock', async () => {
     await using ws = await bootKernel({
-      files: { 'line.js': 'f(1);'.repeat(4_000_000) },
+      files: { 'line.js': 'f(1)\n'.repeat(2_000_000) },
       timeouts: { engine: 600_000 },
     })
+    replaceAstGrep(ws.home)
     expect(await ws.call('unified_search', { action: 'outline', path: 'line.js' })).toMatchObject({
       ok: false,
       error: { code: 'VT_INPUT_TOO_LARGE', message: expect.stringContaining('memory') },

@@ -125,7 +125,7 @@ it('shows the first of very many matches and counts all, like ripgrep', async ()
   await using ws = await bootKernel({
     files: {
       ...files,
-      'src/d0/binary.bin': `${line(1)}\n${'flood\n'.repeat(3000)}\0\n`,
+      'src/d0/binary.bin': `\0${line(1)}\n${'flood\n'.repeat(3000)}`,
       'src/d0/.ignore': 'f7.ts\n',
       'src/long.ts': `${'flood '.repeat(2000)}\n`,
     },

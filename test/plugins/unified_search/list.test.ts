@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { rgPath } from '@vscode/ripgrep'
 import { array, assert, asyncProperty, constantFrom, tuple } from 'fast-check'
@@ -107,6 +107,16 @@ describe('unified_search/list: modes', () => {
         },
       })
   })
+  it('answers find_content without a pattern with an example of find_content', async () => {
+    await using booted = await bootKernel()
+    const example = async (mode: string) =>
+      ((await booted.call('unified_search', { action: 'list', mode })) as any).error.hint
+    expect([await example('find_content'), await example('find_name')]).toEqual([
+      'Example: unified_search {"action":"list","mode":"find_content","content_pattern":"TODO"}',
+      'Example: unified_search {"action":"list","mode":"find_name","name_pattern":"*.rs"}',
+    ])
+  })
+
   it('shows files with their number of matching lines (find_content)', async () => {
     await using ws = await bootKernel({ files: project })
     expect((await list(ws, { mode: 'find_content', content_pattern: 'hello', file_extensions: ['ts'] })).items).toEqual(
@@ -214,6 +224,21 @@ describe('unified_search/list: pages', () => {
     }
     expect(new Set(seen).size).toBe(100)
     expect(seen).toEqual(await paths(ws, { mode: 'recursive' }))
+  })
+  it('makes a page smaller that is too large for one answer, and reaches every entry once', async () => {
+    const name = (at: number) => `${String(at).padStart(5, '0')}${'n'.repeat(245)}`
+    await using ws = await bootKernel({
+      files: Object.fromEntries(Array.from({ length: 4_200 }, (_, at) => [name(at), ''])),
+    })
+    const seen: string[] = []
+    let input: object | undefined = { mode: 'find_name', name_pattern: 'n', max_results: 4_100 }
+    while (input) {
+      const page = await list(ws, input)
+      expect(page.items).toHaveLength(Math.min(page.per_page, 4_200 - seen.length))
+      seen.push(...page.items.map((item: any) => item.path))
+      input = page.next?.input
+    }
+    expect(seen).toEqual(Array.from({ length: 4_200 }, (_, at) => name(at)))
   })
   it('returns at most max_items and the total', async () => {
     await using ws = await bootKernel({ files: project })
@@ -351,7 +376,7 @@ describe('unified_search/list compared with ripgrep', () => {
       '--files',
       '--null',
       '--no-config',
-      '--no-require-git',
+      ...(existsSync(join(cwd, '.git')) ? [] : ['--no-require-git']),
       '--no-ignore-global',
       '-g',
       '!**/.git',

@@ -36,7 +36,7 @@ describe('unified_search/outline: file', () => {
       backend: 'ast-grep',
       truncated: false,
       total_symbols: 5,
-      text: 'src/app.ts (TypeScript)\n  class: Café — #hidden, run\n  function: inner\n  constant: LIMIT',
+      text: 'src/app.ts (TypeScript)\n  class: Café:2 (#hidden:3, run:4)\n  function: inner:6\n  constant: LIMIT:7',
     })
     expect((await outline(ws, { path: 'src/app.ts', view: 'names' })).files[0].groups[0]).toEqual({
       kind: 'class',
@@ -56,6 +56,40 @@ describe('unified_search/outline: file', () => {
       { name: 'run', kind: 'method', isPublic: true, line_number: 4 },
     ])
   })
+  it('shows the line of every symbol in each view, members after their owner, and signatures in full', async () => {
+    await using ws = await bootKernel({ files: project })
+    const text = async (view: string) =>
+      (await outline(ws, { path: 'src/app.ts', items: 'all', view })).text.split('\n')
+    expect(await text('names')).toEqual([
+      'src/app.ts (TypeScript)',
+      '  module: "./a.js":1',
+      '  class: Café:2',
+      '  function: inner:6',
+      '  constant: LIMIT:7',
+    ])
+    expect(await text('full')).toEqual([
+      'src/app.ts (TypeScript)',
+      '  1 module: import { a } from "./a.js"',
+      '  2-5 class: export class Café {',
+      '    3 field: #hidden = 1',
+      '    4 method: run(): void {}',
+      '  6 function: function inner() {}',
+      '  7 constant: export const LIMIT = 1;',
+    ])
+  })
+  it('leaves out the lines of members where a digest would get long', async () => {
+    const methods = Array.from({ length: 30 }, (_, at) => `  method${at}() {}\n`).join('')
+    await using ws = await bootKernel({ files: { 'a.ts': `class A {\n${methods}}\n` } })
+    const { text } = await outline(ws, { path: 'a.ts' })
+    expect(text).toMatch(/class: A:1 \(method0, method1, .*method29\)$/)
+  })
+  it('states that a file has more symbols than an answer shows', async () => {
+    const lines = Array.from({ length: 2_100 }, (_, at) => `const c${at} = ${at}\n`).join('')
+    await using ws = await bootKernel({ files: { 'a.ts': lines } })
+    const { truncated, text } = await outline(ws, { path: 'a.ts', type: 'constant' })
+    expect(truncated).toBe(true)
+    expect(text).toMatch(/Only the first 2000 items are shown; give type or match\.$/)
+  })
   it('filters symbols by role, type, match and visibility', async () => {
     await using ws = await bootKernel({ files: project })
     const names = async (input: object) =>
@@ -68,6 +102,50 @@ describe('unified_search/outline: file', () => {
     expect(await names({ type: ['constant'] })).toEqual(['LIMIT'])
     expect(await names({ type: '["class", "function"]' })).toEqual(['Café', 'inner'])
     expect(await names({ match: '^in' })).toEqual(['inner'])
+  })
+  describe('exports of CommonJS', () => {
+    const files: Files = {
+      'members.js':
+        'exports.first = function () {};\nmodule.exports.Second = class Second { bar() {} };\nfunction plain() {}\n' +
+        'plain.prototype.third = function () {};\nexports.unset = void 0;\nexports.count = { of: 10 };\nexports.plain = plain;\n',
+      'object.js':
+        'const shared = 1\nmodule.exports = { fourth() {}, fifth: () => 1, sixth: function () {}, shared, size: 5, Inner: class {} }\n',
+      'alias.js': 'exports = module.exports = { seventh() {} }\n',
+      'whole.js': 'module.exports = class Whole { run() {} }\n',
+      'nameless.js': 'module.exports = function () {}\n',
+    }
+    const exported: Record<string, string[]> = {
+      'members.js': ['first', 'Second', 'plain', 'count'],
+      'object.js': ['shared', 'fourth', 'fifth', 'sixth', 'size', 'Inner'],
+      'alias.js': ['seventh'],
+      'whole.js': ['Whole'],
+      'nameless.js': ['module.exports'],
+    }
+    const names = async (ws: Booted, path: string): Promise<string[]> =>
+      (await outline(ws, { path, view: 'full', items: 'exports' })).files[0].items.map((item: any) => item.name)
+
+    it.each(['the library', 'the program', 'tree-sitter'])('lists them as exports by %s', async (engine) => {
+      await using ws = await bootKernel({ files })
+      if (engine === 'the program') {
+        const { resolveBinaryPath } = createRequire(import.meta.url)('@ast-grep/cli/postinstall.js')
+        process.env['VTCODE_AST_GREP_BIN'] = resolveBinaryPath()
+      }
+      if (engine === 'tree-sitter') process.env['VTCODE_AST_GREP_BIN'] = '/bin/false'
+      try {
+        for (const [path, expected] of Object.entries(exported)) expect(await names(ws, path)).toEqual(expected)
+        const { items } = (await outline(ws, { path: 'members.js', view: 'full' })).files[0]
+        expect(items.map((item: any) => [item.kind, item.name])).toEqual([
+          ['function', 'first'],
+          ['class', 'Second'],
+          ['function', 'plain'],
+          ['method', 'plain.prototype.third'],
+          ['constant', 'count'],
+        ])
+        expect(items[1].members).toMatchObject([{ kind: 'method', name: 'bar', line_number: 2 }])
+      } finally {
+        delete process.env['VTCODE_AST_GREP_BIN']
+      }
+    })
   })
   it('updates the outline after every change of a file, however quick', async () => {
     await using ws = await bootKernel({ files: project })

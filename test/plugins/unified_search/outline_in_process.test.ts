@@ -234,6 +234,35 @@ it.each(['ajv/lib', 'commander/lib', 'vite/types', ...rounds<string[]>([], ['zod
   },
 )
 
+it('names default exports without a name, and entries of an export list that are renamed', async () => {
+  await using ws = await bootKernel({
+    files: {
+      'a.ts': 'export default class {\n  run(): void {}\n}\nconst x = 1\nexport { x as y }\n',
+      'b.ts': 'export default function () {}\n',
+      'c.js': 'export default () => 1\nexport { a as b } from "a"\n',
+      'd.mjs': 'export default function* () {}\n',
+    },
+  })
+  const [inProcess, named] = await bothWays(ws, '.')
+  expect(inProcess).toEqual(named)
+  const names = inProcess.map(({ items }) =>
+    items.map(({ kind, name, members }: any) => [kind, name, ...members.map((member: any) => member.name)]),
+  )
+  expect(names).toEqual([
+    [
+      ['class', 'default', 'run'],
+      ['constant', 'x'],
+      ['constant', 'y'],
+    ],
+    [['function', 'default']],
+    [
+      ['function', 'default'],
+      ['module', '"a"'],
+    ],
+    [['function', 'default']],
+  ])
+})
+
 it('leaves files that do not parse, are not text or are large to the program and the parser', async () => {
   const large = Array.from({ length: 9_000 }, (_, at) => `export function name${at}(): void {}`).join('\n')
   await using ws = await bootKernel({
@@ -242,7 +271,7 @@ it('leaves files that do not parse, are not text or are large to the program and
       'large.ts': large,
       'good.ts': 'export const a = 1\n',
       'bad.css': '.a { b: c }\n}}} .d {\n',
-      'deep.html': '<div>'.repeat(7_000),
+      'deep.html': '<div>'.repeat(700),
     },
   })
   writeFileSync(join(ws.root, 'bytes.ts'), Buffer.from('export const \xe9 = 1\n', 'latin1'))
@@ -255,7 +284,7 @@ it('leaves files that do not parse, are not text or are large to the program and
 })
 
 it('leaves deeply nested files to the program: patterns, style rules, one line of many members', async () => {
-  const deep = `export const ${'['.repeat(5000)}b${']'.repeat(5000)} = x\n`
+  const deep = `export const ${'['.repeat(500)}b${']'.repeat(500)} = x\n`
   const line = `class A {${Array.from({ length: 2000 }, (_, at) => `m${at}() {};`).join('')}}`
   await using ws = await bootKernel({
     files: {

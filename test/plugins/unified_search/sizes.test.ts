@@ -64,12 +64,9 @@ for (let i = 0; i < ${rounds(1100, 3000)}; i++) { require('fs').mkdirSync('deep'
   }, 600_000)
 
   it.each([
-    ['10,000 pairs of braces in a row', '{a,b}'.repeat(10_000)],
-    ['10,000 braces in each other', '{'.repeat(10_000) + 'a' + '}'.repeat(10_000)],
-    ['1,000 braces in each other', '{'.repeat(1000) + 'a' + '}'.repeat(1000)],
-    ['10,000 unclosed braces', '{'.repeat(10_000)],
-    ['10,000 words in one pair of braces', `{${'a,'.repeat(10_000)}b}`],
-    ['20 pairs of braces in a row', '{a,b}'.repeat(20)],
+    ['ten pairs of braces in a row', '{a,b}'.repeat(10)],
+    ['a thousand and one words in one pair of braces', `{${'a,'.repeat(1000)}b}`],
+    ['an unclosed brace', '{a,b'],
   ])('refuses a glob with %s', async (_, glob) => {
     for (const input of [
       { action: 'list', mode: 'recursive' },

@@ -64,6 +64,13 @@ export async function resolveAddresses(host: string, settings: WebSettings): Pro
   return addresses
 }
 
+/** Checks a URL that another program opens. Returns the addresses of its host. Throws as the parts of the check do. */
+export async function checkUrl(text: string, settings: WebSettings): Promise<Address[]> {
+  const url = readUrl(text)
+  checkHost(url, settings)
+  return resolveAddresses(toHost(url), settings)
+}
+
 /** Calls the current `dns.lookup`, so that a program can install its own resolver as with Node itself. */
 function lookUp(host: string): Promise<Address[]> {
   return new Promise((done, refuse) => {

@@ -16,11 +16,11 @@ export const toHost = (url: URL): string =>
  * Addresses are compared as addresses, in any spelling.
  */
 export function isRuleForHost(rule: string, host: string): boolean {
-  const below = rule.startsWith('*.')
-  const wanted = rule === '*' ? rule : normalizeHost(below ? rule.slice(2) : rule)
-  if (wanted === '*' || (!below && wanted === host)) return true
-  if (isIP(host)) return !below && isRuleForAddress(rule, host)
-  return below && host.endsWith(`.${wanted}`)
+  const coversSubdomains = rule.startsWith('*.')
+  const ruleHost = rule === '*' ? rule : normalizeHost(coversSubdomains ? rule.slice(2) : rule)
+  if (ruleHost === '*' || (!coversSubdomains && ruleHost === host)) return true
+  if (isIP(host)) return !coversSubdomains && isRuleForAddress(rule, host)
+  return coversSubdomains && host.endsWith(`.${ruleHost}`)
 }
 
 /** Normalizes the host of a rule as a URL would spell it: an address in dots and colons, a name in ASCII. */
@@ -32,7 +32,7 @@ function normalizeHost(rule: string): string {
 
 /**
  * Returns the address that a connection reaches. An IPv6 address that carries an IPv4 address (mapped, NAT64, 6to4,
- * compatible) reaches that one; the unspecified address reaches this machine.
+ * compatible) reaches that IPv4 address; the unspecified address reaches this machine.
  */
 function toReachedAddress(address: string): ReturnType<typeof ipaddr.process> {
   const parsed = ipaddr.process(address)
@@ -108,8 +108,8 @@ export function isRuleForAddress(rule: string, address: string): boolean {
     const [network, bits] = ipaddr.parseCIDR(rule)
     return [parsed, ipaddr.process(address)].some((one) => network.kind() === one.kind() && one.match(network, bits))
   }
-  const named = normalizeHost(rule)
-  return isIP(named) !== 0 && toReachedAddress(named).toNormalizedString() === parsed.toNormalizedString()
+  const ruleHost = normalizeHost(rule)
+  return isIP(ruleHost) !== 0 && toReachedAddress(ruleHost).toNormalizedString() === parsed.toNormalizedString()
 }
 
 /**

@@ -70,7 +70,7 @@ function createDirectRoute({ Agent, buildConnector }: Undici, url: URL, settings
 
 /**
  * Routes through the configured proxy. The proxy gets the checked address instead of the name, so it cannot resolve
- * another one.
+ * another address.
  */
 async function createProxyRoute(
   { ProxyAgent }: Undici,

@@ -37,11 +37,15 @@ export const rows: Row[] = [
     describes('unified_exec', /Use the other tools to find and read files/),
   ],
   ['214', 'prefer grep for text', describes('unified_search', /Searches text by regular expression/)],
-  ['215', 'prefer structural for syntax', describes('unified_search', /For code structure use structural/)],
+  ['215', 'prefer structural for syntax', describes('unified_search', /for syntax use structural/)],
   [
     '216',
     'strictness for tuning',
-    each(skill('SKILL.md', 'strictness'), skill('concepts', /cst/, /smart/, /relaxed/, /signature/)),
+    each(
+      describes('unified_search', /Default smart; relaxed/),
+      skill('SKILL.md', 'strictness'),
+      skill('concepts', /cst/, /smart/, /relaxed/, /signature/),
+    ),
   ],
   [
     '217',

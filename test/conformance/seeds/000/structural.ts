@@ -847,7 +847,7 @@ export const rows: Row[] = [
       describes('unified_search', /ast-grep skill|skill ast-grep/),
     ),
   ],
-  ['161', 'description: syntax only, no scope/type/data flow', describes('unified_search', /syntax/)],
+  ['161', 'description: syntax only, no scope/type/data flow', describes('unified_search', /Knows no scopes or types/)],
   [
     '162',
     '$VAR, $$$ARGS, $$VAR, $_',
@@ -942,5 +942,5 @@ export const rows: Row[] = [
     ),
   ],
   ['170', '"use when" guidance in description', describes('unified_search', /Searches syntax/)],
-  ['171', '"avoid when" guidance', describes('unified_search', /No regular expression/)],
+  ['171', '"avoid when" guidance', describes('unified_search', /Avoid it for text and regex/)],
 ]

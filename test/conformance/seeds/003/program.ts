@@ -268,7 +268,9 @@ export const rows: Row[] = [
           .filter(({ tool }) => tool === 'unified_file')
           .map(({ slot }) => slot)
           .sort(),
-      ).toEqual(['copy', 'delete', 'edit', 'move', 'patch', 'read', 'write'].map((name) => `unified_file/${name}`)),
+      ).toEqual(
+        ['copy', 'delete', 'edit', 'move', 'patch', 'read', 'rename', 'write'].map((name) => `unified_file/${name}`),
+      ),
   ],
   [
     '81',

@@ -8,13 +8,12 @@ import { serve } from '../../../support/server.js'
 const automation = { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'mcp__*'] } }
 const boot = (server: object): Promise<Booted> =>
   bootKernel({ config: { automation, mcp: { servers: { s: server } } } as Config })
-const deep = '['.repeat(100_000) + ']'.repeat(100_000)
+const deep = '['.repeat(2_000) + ']'.repeat(2_000)
 const echo = { name: 'echo', inputSchema: { type: 'object' } }
 
 /** A server on pipes: `calls` is what it does when it is called, `tools` the list that it offers. */
 const program = (calls: string, tools = JSON.stringify([echo])) => `
 const say = (text) => process.stdout.write(text + '\\n')
-const deep = '['.repeat(100000) + ']'.repeat(100000)
 require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method, params } = JSON.parse(line)
   const ok = (result) => say(JSON.stringify({ jsonrpc: '2.0', id, result }))
@@ -28,11 +27,8 @@ const onPipes = async (calls: string, tools?: string) => {
   return { place, server: { command: process.execPath, args: [`${place.root}/server.cjs`], tool_timeout_secs: 4 } }
 }
 
-it.each([
-  ['no message and nested without end', 'say(deep)'],
-  ['an endlessly nested message of an unknown kind', `say('{"jsonrpc":"2.0","id":' + id + ',"result":' + deep + '}')`],
-])('closes the connection of a server on pipes that sends %s and serves other calls', async (_, calls) => {
-  const { place, server } = await onPipes(calls)
+it('closes the connection of a server on pipes whose message cannot be read and serves other calls', async () => {
+  const { place, server } = await onPipes(`say('null')`)
   await using _place = place
   await using vt = await boot(server)
   expect(await vt.call('mcp__s__echo', {})).toMatchObject({
@@ -42,7 +38,7 @@ it.each([
   expect(await vt.call('unified_search', { action: 'list' })).toMatchObject({ ok: true })
 })
 
-it('closes the connection of a server of the 2024 transport that sends endlessly nested data', async () => {
+it('closes the connection of a server of the 2024 transport that sends deeply nested data', async () => {
   let stream: ServerResponse | undefined
   const web = createServer(async (request, response) => {
     if (request.method === 'GET') {

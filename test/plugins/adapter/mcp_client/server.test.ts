@@ -53,6 +53,19 @@ it('leaves a server that fails six times in a row alone until a reload and serve
   matches(await vt.call('mcp__s__echo', { n: 1 }), { ok: true })
 })
 
+it('quotes the last line of a server that cannot start, and no part of a secret in a long one', async () => {
+  const secret = 'sk-0123456789abcdefghij'
+  await using vt = await boot({
+    command: '/bin/sh',
+    args: ['-c', `printf '%s%s\\n' '${'.'.repeat(190)}' "$API_TOKEN" >&2; exit 1`],
+    env: { API_TOKEN: secret },
+  })
+  await vt.call('mcp__s__echo', {})
+  const [{ message = '' } = {}] = vt.kernel.diagnostics().filter(({ code }) => code === 'VT_MCP_START')
+  expect(message).toMatch(/it printed '\.{20}.*API_TOKEN/)
+  expect(message).not.toContain(secret.slice(0, 6))
+})
+
 it('forwards a question of a server to a caller that can be asked, declines it otherwise, and refuses sampling', async () => {
   await using place = await tempWorkspace({ 'tools.json': tools('elicit', 'sample', 'roots') })
   await using vt = await boot({ command: process.execPath, args: [fixture, place.root] })

@@ -252,7 +252,7 @@ describe('consent for lifecycle hooks', () => {
       mode: 'auto',
     })
 
-  it('runs hooks of a workspace plugin only after consent, and none once the plugin has changed', async () => {
+  it('runs hooks of a workspace plugin only after consent, and asks about their calls once the plugin has changed', async () => {
     await using place = await tempWorkspace({ ...in_('.vtcode/plugins/pack'), 'a.txt': 'one\n' })
     await chmod(join(place.root, '.vtcode/plugins/pack/guard.sh'), 0o755)
     const before = await kernelIn(place)
@@ -270,7 +270,7 @@ describe('consent for lifecycle hooks', () => {
     await after.close()
     await place.write('.vtcode/plugins/pack/guard.sh', `${refuse}# changed\n`)
     const changed = await kernelIn(place)
-    expect(verdict(await read(changed))).toBe('run')
+    expect(verdict(await read(changed))).toMatch(/^VT_POLICY_NEEDS_APPROVAL /)
     await changed.close()
   })
 

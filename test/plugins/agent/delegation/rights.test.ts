@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, writeFileSync, mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { createAgent } from 'vtcode/agent'
@@ -95,6 +96,27 @@ describe('agent rights', () => {
     await s.agent.close()
   })
 
+  it('lets an agent give its own agents only paths that it may write itself', async () => {
+    const part = (write_paths: string[]) => tool('spawn', { message: `TWO ${look}`, write_paths })
+    const s = await delegation(
+      [{ toolCalls: [spawn(`ONE ${look}`, { write_paths: ['src/**'] })] }, says('Done.')],
+      {
+        ONE: [{ toolCalls: [part(['**']), part(['src/../**']), part(['other/**'])] }, report('One.')],
+        TWO: [report('Two.')],
+      },
+      { subagents: { max_depth: 2 } },
+    )
+    await s.agent.run('Work.')
+    expect(results(s.bodies('ONE')[1])).toEqual(
+      ['**', 'src/../**', 'other/**'].map((glob) =>
+        expect.stringContaining(
+          `VT_INPUT_INVALID: write_paths: '${glob}' is outside of 'src/**', which you may write.`,
+        ),
+      ),
+    )
+    await s.agent.close()
+  })
+
   it('enforces the delegation depth in the tool list and in the call, also for started programs', async () => {
     const parts = {
       ONE: [{ toolCalls: [spawn(`TWO ${look}`, { agent: 'explorer' })] }, report('One.')],
@@ -127,6 +149,24 @@ describe('agent rights', () => {
       expect.stringMatching(/VT_AGENT_DEPTH: The depth 1 reaches subagents\.max_depth 1/),
     ])
     await inner.agent.close()
+  })
+
+  it('asks no other provider and creates no worktree for a definition of the repository', async () => {
+    const scout =
+      '---\nname: scout\ndescription: Looks.\nmodel: other/m2\nisolation: worktree\nbackground: true\n---\nLook.\n'
+    const s = await delegation(
+      [{ toolCalls: [spawn(`ONE ${look}`, { agent: 'scout' })] }, says('Done.')],
+      { ONE: [report('Seen.')] },
+      { files: { '.vtcode/agents/scout.md': scout } },
+    )
+    execFileSync('git', ['init', '-q'], { cwd: s.root })
+    expect(await s.agent.run('Work.')).toMatchObject({ outcome_code: 'success' })
+    expect(s.children()).toMatchObject([
+      { agent: 'scout', status: 'completed', isolation: 'shared', background: false },
+    ])
+    expect(s.bodies('ONE')[0].model).toBe(s.bodies('parent')[0].model)
+    expect(existsSync(join(s.root, '.vtcode/worktrees'))).toBe(false)
+    await s.agent.close()
   })
 
   it('limits the rights of a definition to those of the conversation and gives an explorer few tools', async () => {

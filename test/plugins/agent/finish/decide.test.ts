@@ -149,7 +149,7 @@ describe('finish decision', () => {
     ['ends with success when no command failed', {}, { ran: {} }, 'end success'],
   ])('decides that it %s', (_, state, circumstances, expected) => {
     const decision = decide({ ...nothing, ...state }, { ...around, ...circumstances })
-    expect([decision.then, ...('outcome' in decision ? [decision.outcome] : [])].join(' ')).toBe(expected)
+    expect([decision.kind, ...('outcome' in decision ? [decision.outcome] : [])].join(' ')).toBe(expected)
   })
 
   it('names exactly the open items with their numbers', () => {

@@ -52,8 +52,12 @@ describe('invalid call arguments', () => {
         how: { chunkSize: 200_000 },
       },
       { content: 'ok' },
+      { content: 'Nothing was written.' },
     ])
-    expect(await s.run()).toMatchObject({ outcome_code: 'success' })
+    expect(await s.run()).toMatchObject({
+      outcome_code: 'success',
+      not_applied: [{ tool: 'unified_file', target: 'a', code: 'VT_INPUT_TOO_LARGE' }],
+    })
     expect(items(s.events, 'tool_output').map(({ error_code }) => error_code)).toEqual(['VT_INPUT_TOO_LARGE'])
     expect(JSON.stringify(s.peer.bodies.at(-1).messages).length).toBeLessThan(100_000)
   })

@@ -149,6 +149,18 @@ const endings: Ending[] = [
     exit: 1,
   },
   {
+    title: 'a write whose arguments were cut',
+    script: [
+      { ...step(call(file, '{"action":"write","path":"a.txt","content":"ha')), finishReason: 'length' },
+      done,
+      honest,
+    ],
+    not_applied: [[file, 'a.txt', 'VT_LLM_CALL_TRUNCATED']],
+    asked: 3,
+    text: 'Not done.',
+    exit: 0,
+  },
+  {
     title: 'a command that ran and failed',
     script: [step(run('false')), done],
     settings: { policy: { allow: ['Bash(false)'] } },
@@ -260,12 +272,12 @@ describe('notice of changes that were not applied', () => {
     },
   )
 
-  it('prints changes that were not applied on stderr after the answer and exits with 1', async () => {
+  it('prints changes that were not applied on stderr and, after the answer, on stdout, and exits with 1', async () => {
     const script = () => [step(write()), done, honest]
     const one = await scene(script())
     expect(await vtcode(one.at, ['exec', '--quiet', '--mode', 'plan', 'go'])).toMatchObject({
       code: 1,
-      out: 'Not done.\n',
+      out: 'Not done.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
       err: expect.stringMatching(
         /^Not applied: unified_file a\.txt \(VT_POLICY_DENIED\)\nvtcode: error: escalated: \d requests, .*\nA change was refused, and none was made after it\.\n {2}Allow it by a rule or another mode/,
       ),
@@ -273,7 +285,7 @@ describe('notice of changes that were not applied', () => {
     const two = await scene(script())
     expect(await vtcode(two.at, ['ask', 'go'])).toMatchObject({
       code: 1,
-      out: 'Not done.\n',
+      out: 'Not done.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)\n',
       err: expect.stringMatching(
         /^Not applied: unified_file a\.txt \(VT_POLICY_DENIED\)\nvtcode: error: A change was refused, and none was made after it\.\n/,
       ),
@@ -285,6 +297,40 @@ describe('notice of changes that were not applied', () => {
       { response: 'Not done.', not_applied: [{ tool: 'unified_file', target: 'a.txt', code: 'VT_POLICY_DENIED' }] },
     ])
   })
+
+  it('writes them after the answer into the file of --last-message-file, and not into code or JSON', async () => {
+    const { at } = await scene([step(write()), done, done])
+    await vtcode(at, ['exec', '--quiet', '--mode', 'plan', '--last-message-file', 'answer', 'go'])
+    expect(readFileSync(join(at.root, 'answer'), 'utf8')).toBe(
+      'Done.\nNot applied: unified_file a.txt (VT_POLICY_DENIED)',
+    )
+    const code = await scene([step(write()), done, { content: '```js\n1\n```' }])
+    expect((await vtcode(code.at, ['ask', '--code', 'go'])).out).toBe('1\n')
+  })
+
+  it.each([
+    ['with its text', [{ content: 'Done.', ...step(write()) }], 2],
+    ['instead of a text', [step(write(), edit('one')), done], 3],
+  ] as [string, Answer[], number][])(
+    'keeps changes that the last answer of a limit requests %s, and names them with the task in the handoff',
+    async (_, last, asked) => {
+      const { at, asked: requests } = await scene([step(read('there.txt')), ...last], { tools: { max_tool_loops: 1 } })
+      const { code, out } = await vtcode(at, ['exec', '--json', 'write x to a.txt'])
+      const events = eventsOf(out)
+      checkLog(events)
+      const end = events.at(-1)
+      const paths = asked === 2 ? ['a.txt'] : ['a.txt', 'there.txt']
+      expect([code, end.outcome_code, requests().length]).toEqual([1, 'tool_loop_limit_reached', asked])
+      expect(end.not_applied).toEqual(shown(paths.map((path) => [file, path, 'VT_LOOP_CALL_LIMIT'])))
+      expect(end.result).toBe('Done.\n\nThe remaining work is in .vtcode/tasks/current_blocked.md.')
+      expect(readdirSync(at.root)).not.toContain('a.txt')
+      const handoff = readFileSync(join(at.root, '.vtcode/tasks/current_blocked.md'), 'utf8')
+      expect(handoff).toContain('## Task\n\nwrite x to a.txt\n')
+      expect(handoff).toContain(
+        `## Not Applied\n\n${paths.map((path) => `- ${file} '${path}' (VT_LOOP_CALL_LIMIT)\n`).join('')}`,
+      )
+    },
+  )
 
   it('uses the text of the recovery rule for a model without calls left', async () => {
     const { at, asked } = await scene([step(write()), done], { tools: { max_tool_loops: 1 } })

@@ -211,6 +211,25 @@ describe('provider credentials', () => {
       message: expect.stringContaining('redirects'),
     })
   })
+  it.each([
+    ['text', 400, (text: string) => text],
+    ['an event', 200, (text: string) => `data: {"a":"${text}\n\n`],
+    ['a reason', 200, (text: string) => `data: {"choices":[{"delta":{},"finish_reason":"${text}"}]}\n\n`],
+  ])('shows no part of a credential that %s of a server repeats where it is cut', async (_, status, format) => {
+    const secret = 'canary-Zx81-4711-not-for-you'
+    const body = format(`${'.'.repeat(status === 400 ? 190 : 60)}${secret} is the key`)
+    const server = hold(
+      await serve((_request, response) => {
+        response.writeHead(status, { 'content-type': status === 400 ? 'text/plain' : 'text/event-stream' }).end(body)
+      }),
+    )
+    const provider = { api_key_env: 'PEER_OPENER', retries: { request: 0, stream: 0 } }
+    const place = hold(await home(server, {}, { provider }))
+    const ran = await vtcode(place, ['exec', '--json', 'go'], { env: { PEER_OPENER: secret } })
+    expect(ran.code).toBe(1)
+    expect(ran.out).toContain('.'.repeat(60))
+    expect(ran.out + ran.err).not.toContain('canary')
+  })
   it.each(['canary-Zx81-4711-not-for-you', 'canary "Zx81" \\4711 not for you'])(
     'redacts a credential from output, files and children although the server repeats it: %s',
     async (canary) => {

@@ -166,6 +166,7 @@ it.each(formats.slice(0, 2))('runs no change from cut or invalid JSON arguments 
       { toolCalls: [call('unified_file', '{"action":"write","path":"a.txt",}')] },
       { toolCalls: [call('unified_search', '{"action":"list",}')] },
       { content: 'ok' },
+      { content: 'Nothing was written.' },
     ],
     { format, boot: { files: { 'b.txt': '' } } },
   )

@@ -262,10 +262,19 @@ describe('arguments that are not an object', () => {
     expect(await twice.s.booted.read('b.txt')).toBe('x')
   })
   it('answers a malformed patch that comes as a common call over openai-responses', async () => {
-    const s = await scene([{ toolCalls: [call('apply_patch', '{"input":"*** Begin Patch')] }, { content: 'ok' }], {
-      format: 'openai-responses',
+    const s = await scene(
+      [
+        { toolCalls: [call('apply_patch', '{"input":"*** Begin Patch')] },
+        { content: 'ok' },
+        { content: 'Nothing was patched.' },
+      ],
+      { format: 'openai-responses' },
+    )
+    expect(await s.run()).toMatchObject({
+      outcome_code: 'success',
+      text: 'Nothing was patched.',
+      not_applied: [{ tool: 'apply_patch', target: '', code: 'VT_LLM_BAD_JSON' }],
     })
-    expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'ok' })
     expect(harness(s.events, 'model_retry')).toEqual([])
     expect(items(s.events, 'tool_output').map(({ output }) => output)).toEqual([
       expect.stringContaining('VT_LLM_BAD_JSON'),

@@ -7,6 +7,7 @@ import {
   readEvents,
   reduce,
   reduceLog,
+  renderPage,
   RunReducer,
 } from '../../../../build/plugins/agent/records/index.js'
 import { checkAtif, checkResponses } from '../../../support/records.js'
@@ -104,11 +105,12 @@ describe('reduce', () => {
       '{"type":"item.completed","ts":"x","item":{}}',
       '{"type":"item.completed","ts":"2026-01-01T00:00:00.000Z","item":{"type":"agent_message"}}',
       '{"type":"step.completed","ts":"2026-01-01T00:00:00.000Z"}',
+      JSON.stringify({ ...eventful().events.find(({ type }) => type === 'turn.started'), turn_number: '<b>1</b>' }),
     ]
-    const odd =
-      '{"schema_version":"2.0.0","event":{"type":"step.completed","ts":"2026-01-01T00:00:00.000Z","usage":{},"duration_ms":1e300}}'
+    const step = eventful().events.find(({ type }) => type === 'step.completed')
+    const odd = JSON.stringify({ schema_version: '2.0.0', event: { ...step, duration_ms: 1e300, later: 'field' } })
     const read = await reduceLog(events(`${wrong.join('\n')}\n${odd}\n${eventful().text}`, 64, found))
-    expect([found, read.totals.turns, read.totals.steps]).toEqual([{ damaged: 6, torn: false, newer: '2.0.0' }, 2, 5])
+    expect([found, read.totals.turns, read.totals.steps]).toEqual([{ damaged: 7, torn: false, newer: '2.0.0' }, 2, 5])
   })
 })
 
@@ -251,6 +253,38 @@ describe('OpenTelemetry export', () => {
     const spans = await spansOf(eventful().text.split('\n').slice(0, -3).join('\n'))
     expect(spans.at(-1)).toMatchObject({ name: 'invoke_agent vtcode' })
     expect(await spansOf('')).toEqual([])
+  })
+})
+
+describe('page of a trace', () => {
+  const evil = '<img src=x onerror="x">\'&'
+  const kept = /^(?:type|ts|origin|call_id|seq|cost_usd|total_cost_usd|duration_ms|wait_ms|bytes)$/
+  /** Replaces each text and number that a reader of the log does not compute with. */
+  const poison = (value: unknown, key = ''): unknown => {
+    if (Array.isArray(value)) return value.map((one) => poison(one, key))
+    if (typeof value === 'object' && value !== null)
+      return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, poison(one, name)]))
+    return kept.test(key) || typeof value === 'boolean' || value === null ? value : evil
+  }
+
+  it('escapes every value of a log, whatever its type', () => {
+    const log = eventful().events.map((event) => poison(event)) as Parameters<typeof reduce>[0]
+    const page = [...renderPage(reduce(log), { compare: run() })].join('')
+    expect(page.split('&lt;img src=x onerror=&quot;x&quot;&gt;&#39;&amp;').length).toBeGreaterThan(50)
+    expect(page).not.toContain('<img')
+    // The index is JSON within a script.
+    expect(page.replace(/<script type="application\/json"[^]*?<\/script>/, '')).not.toContain(evil)
+  })
+  it('lets the page load, send and frame nothing', () => {
+    const [head = ''] = renderPage(run())
+    const policy = /Content-Security-Policy" content="([^"]*)"/.exec(head)?.[1]
+    expect(policy?.replace(/sha256-[^']+/, 'sha256-x').split('; ')).toEqual([
+      "default-src 'none'",
+      "style-src 'unsafe-inline'",
+      "script-src 'sha256-x'",
+      "base-uri 'none'",
+      "form-action 'none'",
+    ])
   })
 })
 

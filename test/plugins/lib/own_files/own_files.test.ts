@@ -40,6 +40,30 @@ describe('settings file', () => {
       '{\n  "policy": {\n    "mode": "ask"\n  },\n  "agent": {\n    "model": "a/b"\n  }\n}\n',
     )
   })
+  it.each<[text: string, path: string, value: unknown, after: string]>([
+    ['model: local/old # why\n', 'model', 'local/new', 'model: local/new # why\n'],
+    ['a:   1\nb:    two   # why\n', 'b', 3, 'a:   1\nb:    3   # why\n'],
+    ['agent: # mine\n    model: x/y   # why\n', 'agent.model', 'a/b', 'agent: # mine\n    model: a/b   # why\n'],
+    ["agent: {model: 'x/y'}  # flow\nb: 1\n", 'b', 2, "agent: {model: 'x/y'}  # flow\nb: 2\n"],
+    ['a: "x" # why\r\nb: 1\r\n', 'a', 'y', 'a: y # why\r\nb: 1\r\n'],
+    ['a: 1', 'b', 2, 'a: 1\nb: 2'],
+    ['a: 1 # one\n# the end\n', 'b', 2, 'a: 1 # one\nb: 2\n# the end\n'],
+    ['# only a comment\n', 'b', 2, '# only a comment\nb: 2\n'],
+    ['a:\n- x\n-   y # why\n', 'b.c', 2, 'a:\n- x\n-   y # why\nb:\n  c: 2\n'],
+    ['a:\n    b: 1 # one\n\n# about c\nc: 2\n', 'a.d', 3, 'a:\n    b: 1 # one\n    d: 3\n\n# about c\nc: 2\n'],
+    ['a:\n  b: |\n    # text\n    more\nc: 1\n', 'a.d', 3, 'a:\n  b: |\n    # text\n    more\n  d: 3\nc: 1\n'],
+    ['a:\n  b:\n    c: 1\nd: 2 # two\n', 'a.b.e', ['x'], 'a:\n  b:\n    c: 1\n    e:\n      - x\nd: 2 # two\n'],
+    ['a: 1 # one\nb: 2 # two\n# about c\nc: 3\n', 'b', undefined, 'a: 1 # one\n# about c\nc: 3\n'],
+    ['a:\n  b: 1\n  c: 2   # two\n', 'a.b', undefined, 'a:\n  c: 2   # two\n'],
+    ['a:\n  b: 1\n\n# about c\nc:   3\n', 'a.b', undefined, '\n# about c\nc:   3\n'],
+    ['# top\na: |\n  text\n\nb:  [1,2]\n', 'a', undefined, '# top\n\nb:  [1,2]\n'],
+    ['a: 1\nb: 2 # two', 'b', undefined, 'a: 1\n'],
+    ['a: { x: 1 }   # flow\nb:\n  - c: 1 # item\n', 'b', undefined, 'a: { x: 1 }   # flow\n'],
+    ['a: 1   # one\nb:   2\n', 'c', undefined, 'a: 1   # one\nb:   2\n'],
+    ['yes: on # text\na: 1\n', 'a', true, 'yes: on # text\na: true\n'],
+  ])('changes no byte of other lines: %j, %s', async (text, path, value, after) => {
+    expect((await settings('vtcode.config.yaml', text, { [path]: value })).after).toBe(after)
+  })
   it('removes a value and what is empty then', async () => {
     expect(
       (await settings('vtcode.config.yaml', 'agent:\n  model: a/b\n', { 'agent.model': undefined })).after,

@@ -74,4 +74,12 @@ describe('program rules', () => {
     )
     expect(readCommand('git push').commands.map(pattern('git *').covers)).toEqual([true])
   })
+  it('compares the words before the first one that only the run decides', () => {
+    const hits = (spec: string, line: string) => readCommand(line).commands.map(pattern(spec).matches)
+    for (const line of ['touch $x', 'touch "$x" made', 'touch made $x', '/bin/touch $x'])
+      expect([line, hits('touch made *', line)]).toEqual([line, [true]])
+    for (const line of ['ls $x', 'touch other $x']) expect([line, hits('touch made *', line)]).toEqual([line, [false]])
+    // A program that only the run decides makes the whole line dynamic, whatever follows.
+    expect([hits('* made', '$x made'), readCommand('$x made').hidden]).toEqual([[false], expect.any(String)])
+  })
 })

@@ -143,4 +143,51 @@ describe('readCommand', () => {
       }),
     )
   })
+  it('lists the program in the value of each variable that other programs run', () => {
+    const names = [
+      'PROMPT_COMMAND',
+      'PAGER',
+      'GIT_EDITOR',
+      'VISUAL',
+      'SSH_ASKPASS',
+      'BROWSER',
+      'GIT_SSH',
+      'GIT_SSH_COMMAND',
+      'GIT_EXTERNAL_DIFF',
+      'GIT_PROXY_COMMAND',
+      'GIT_CONFIG_VALUE_12',
+      'FCEDIT',
+      'RSYNC_RSH',
+    ]
+    for (const name of names)
+      for (const other of ['', 'X', '_'])
+        expect([name + other, texts(`${name}${other}='touch made' true`)]).toEqual([
+          name + other,
+          other === '' ? [['true'], ['touch', 'made']] : [['true']],
+        ])
+  })
+  it('passes known input to the first program of a pipeline only', () => {
+    const read = (line: string) => {
+      const { commands, hidden } = readCommand(line, { stdin: 'touch made' })
+      return [commands.map((argv) => argv.map(({ text }) => text).join(' ')), hidden !== undefined]
+    }
+    expect(read('sh | cat')).toEqual([['sh', 'touch made', 'cat'], false])
+    expect(read('cat | sh')).toEqual([['cat', 'sh'], true])
+  })
+  it('lists each command that find starts, up to its own end', () => {
+    for (const end of ['+', '\\;'])
+      expect(texts(`find . -exec echo {} ${end} -exec touch made ${end}`).slice(1)).toEqual([
+        ['echo', '{}'],
+        ['touch', 'made'],
+      ])
+  })
+  it('hides a line that expands the value of a variable', () => {
+    for (const [word, reason] of [
+      ['${!x}', 'it expands the value of a variable'],
+      ['${x@P}', 'it expands the value of a variable'],
+      ['$x', undefined],
+      ['${x}', undefined],
+    ])
+      expect([word, readCommand(`echo ${word}`).hidden]).toEqual([word, reason])
+  })
 })

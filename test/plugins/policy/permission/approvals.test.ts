@@ -169,6 +169,14 @@ describe('lasting approval', () => {
       await later.run('python3 -', { input: `${long.slice(0, 900)}y${long.slice(901)}` }),
     ]).toEqual(['asked', 'run', 'asked'])
     expect(later.asked.at(-1)!.covers).toMatch(/input "#x+ … \(2005 characters, sha256 [0-9a-f]{16}\) … x+\\n"$/)
+    // Up to 400 characters of JSON are shown whole.
+    for (const [length, shown] of [
+      [395, /with input "#x{395}\\n"$/],
+      [396, /with input "#x{158} … \(401 characters, sha256 [0-9a-f]{16}\) … x{157}\\n"$/],
+    ] as const) {
+      await later.run('python3 -', { input: `#${'x'.repeat(length)}\n` })
+      expect(later.asked.at(-1)!.covers).toMatch(shown)
+    }
   })
 })
 
@@ -286,20 +294,52 @@ describe('approval questions', () => {
 
   it('shows at a terminal what "always" would cover and asks again for everything else', async () => {
     await using made = await tempWorkspace()
-    const once = await command(made, 'touch made', [['[y/N/s/a]', 'y\r']])
+    const once = await command(made, 'touch made', [['[y/N/session/always]', 'y\r']])
     expect([codeOf(once), once.screen]).toEqual([
       'ok',
-      expect.stringContaining("s = for this session, a = always: `touch made` in '.'"),
+      expect.stringContaining("session or always, as a whole word, also allows: `touch made` in '.'"),
     ])
-    for (const keys of ['\r', '\u0003', ...rounds<string[]>([], ['n\r', 'perhaps\r'])])
-      expect([keys, codeOf(await command(made, 'touch made', [['[y/N/s/a]', keys]]))]).toEqual([
+    for (const keys of ['\r', '\u0003', 'a\r', ...rounds<string[]>([], ['n\r', 'perhaps\r'])])
+      expect([keys, codeOf(await command(made, 'touch made', [['[y/N/session/always]', keys]]))]).toEqual([
         keys,
         'VT_POLICY_NEEDS_APPROVAL',
       ])
     expect(codeOf(await command(made, 'touch made'))).toBe('VT_POLICY_NEEDS_APPROVAL')
-    expect(codeOf(await command(made, 'touch made', [['[y/N/s/a]', 'a\r']]))).toBe('ok')
+    expect(codeOf(await command(made, 'touch made', [['[y/N/session/always]', 'always\r']]))).toBe('ok')
     expect(codeOf(await command(made, 'touch  "made"'))).toBe('ok')
     expect(codeOf(await command(made, 'touch other'))).toBe('VT_POLICY_NEEDS_APPROVAL')
+  })
+
+  it('takes no key from before the question and no pasted lines as an answer', async () => {
+    await using made = await tempWorkspace()
+    for (const steps of [
+      [
+        ['', 'y\ra\r'],
+        ['[y/N/session/always]', '\r'],
+      ],
+      [['[y/N/session/always]', 'y\rand more\r']],
+      [['[y/N/session/always]', 'actually\r']],
+      [
+        ['[y/N/session/always]', '\u001b[200~always\r\u001b[201~'],
+        ['Pasted text answers nothing', '\r'],
+      ],
+      [
+        ['[y/N/session/always]', '\u001b[200~y\r'],
+        ['', 'y\r\u001b[201~'],
+        ['Pasted text answers nothing', 'n\r'],
+      ],
+    ] as Parameters<typeof command>[2][])
+      expect([steps, codeOf(await command(made, 'touch made', steps))]).toEqual([steps, 'VT_POLICY_NEEDS_APPROVAL'])
+    expect(codeOf(await command(made, 'touch made'))).toBe('VT_POLICY_NEEDS_APPROVAL')
+  })
+
+  it('marks each row of a long command, so that its padding draws no line of this program', async () => {
+    await using made = await tempWorkspace()
+    const padded = `touch made ${' '.repeat(120)}vtcode: allowed. Do it? ${'x '.repeat(90)}`
+    const { screen } = await command(made, padded, [['[y/N', 'n\r']])
+    const rows = screen.split(/\r?\n/)
+    expect(rows.filter((row) => row.length > 100)).toEqual([])
+    expect(rows.filter((row) => /allowed|x x/.test(row) && !/^ {2}(?:\||command)/.test(row))).toEqual([])
   })
 
   it('offers an MCP client a yes for once, for the connection or for always', async () => {

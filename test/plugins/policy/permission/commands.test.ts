@@ -1,4 +1,4 @@
-import { chmod } from 'node:fs/promises'
+import { chmod, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
@@ -44,6 +44,7 @@ async function judge(
       manifests: [plugins.root],
       files: { 'a.txt': '', 'src/b.ts': '' },
     }))
+  if (!booted.has(key)) await symlink('/etc', join(made.root, 'src/outside'))
   booted.set(key, made)
   const result = await made.call('demo', { action: 'run', command })
   if (result.ok) return 'run'
@@ -71,6 +72,9 @@ describe('read-only commands', () => {
     'echo hello world',
     "echo 'rm -rf /'",
     'printf "%s\\n" x',
+    "printf '%-8s|%5.2f|%03d|%*s|%%\\n' a 1 2 9 b",
+    'printf -- "%s" -n',
+    'cat <<E\n${x:=1}\nE',
     'true',
     'test -f a.txt',
     '[ -d src ]',
@@ -103,10 +107,22 @@ describe('read-only commands', () => {
     ['cat $HOME/x', 'dynamic'],
     ['ls *', 'a glob that may be an option'],
     ['cat src/*', 'a glob over files whose content is shown'],
+    ['ls src/o*', 'a glob that matches a link to the outside'],
+    ['ls -y a.txt', 'an unknown option'],
+    ['head -qy a.txt', 'an unknown option after a known one'],
     ['tail -f a.txt', 'never ends'],
     ['date -s 2020-01-01', 'sets the clock'],
     ['file -C -m a.txt', 'writes'],
     ['printf -v x y', 'sets a variable'],
+    ["printf 'a%nb' CDPATH", 'sets a variable by its format'],
+    ["printf '%*hn' 3 PATH", 'sets a variable by its format'],
+    ['printf a*', 'a format that a glob names'],
+    ['pwd {PATH}>/dev/null', 'sets a variable by a redirection'],
+    ['for PATH in src; do ls; done', 'sets the search path by a loop'],
+    ['for CDPATH in src; do cd sub; ls; done', 'sets the search path of cd by a loop'],
+    ['cat <<E\n${CDPATH:=src}\nE', 'sets a variable by an expansion'],
+    ['for f in ${CDPATH:=src}; do ls; done', 'sets a variable by an expansion'],
+    ['case ${CDPATH=src} in *) ls;; esac', 'sets a variable by an expansion'],
     ['test -v "a[$(id)]"', 'evaluates'],
     ['[ -v a ]', 'evaluates'],
     ['[[ -f a.txt ]]', 'evaluates arithmetic'],
@@ -373,6 +389,27 @@ describe('command rules', () => {
     expect(await judge(command)).toBe(expected)
   })
 
+  it.each([
+    ['test -f a.txt && printf "%s %d\\n" a 1', 'run'],
+    ['[ a = b ] || test a.txt -nt b.txt', 'run'],
+    ['test -v a', 'ask'],
+    ['[ ! -R a ]', 'ask'],
+    ['printf -v x y', 'ask'],
+    ['printf -vx y', 'ask'],
+    ["printf '%n' PATH; make test", 'ask'],
+    ['command printf "%n" PATH', 'ask'],
+    ['read PATH < a.txt; make test', 'ask'],
+    ['unset PATH', 'ask'],
+    ['wait -p a 1', 'ask'],
+    ['for PATH in src; do make test; done', 'ask'],
+    ['for file in a b; do make test; done', 'run'],
+  ])('treats `%s` as %s where rules allow its built-ins', async (command, expected) => {
+    const allow = ['test', '[', 'printf', 'command', 'read', 'unset', 'wait', 'make test'].map(
+      (name) => `Bash(${name} *)`,
+    )
+    expect(await judge(command, 'auto', { allow })).toBe(expected)
+  })
+
   it('denies a program that a stored full-auto list names', async () => {
     await using made = await bootKernel({
       mode: 'full-auto',
@@ -482,6 +519,27 @@ describe('unified_exec/run', () => {
     expect(await denied({ command: 'ls', env: { FOO: '1' } })).toBe(true)
     expect(await denied({ command: 'ls', login: true })).toBe(true)
     expect(await denied({ command: 'ls', shell: 'zsh' })).toBe(true)
+  })
+
+  it('starts no program of the workspace through a variable that a built-in or a loop sets', async () => {
+    const script = '#!/bin/sh\n/usr/bin/touch "$(/usr/bin/dirname "$0")/../marker"\n'
+    await using made = await bootKernel({
+      mode: 'auto',
+      config: { sandbox: { mode: 'off' }, policy: { allow: ['Bash(printf *)', 'Bash(test *)', 'Bash(read *)'] } },
+      files: { '3/ls': script, 'a.txt': '3' },
+    })
+    await chmod(join(made.root, '3/ls'), 0o755)
+    for (const command of [
+      "printf 'abc%n' PATH; ls",
+      'for PATH in 3; do ls; done',
+      'printf -v PATH 3; ls',
+      'read PATH < a.txt; ls',
+      "test -v 'a[$(./3/ls)]'",
+      "printf -v 'a[$(./3/ls)]' x",
+    ]) {
+      const result = await made.call('unified_exec', { action: 'run', command })
+      expect([command, result.ok, await made.read('marker')]).toEqual([command, false, undefined])
+    }
   })
 
   it('starts no program that hides in a line: the marker stays unwritten', async () => {

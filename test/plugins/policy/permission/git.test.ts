@@ -140,9 +140,24 @@ describe('read-only git', () => {
     expect(await say(asked, 'git status')).toBe('run')
   })
 
-  it('denies read-only git in plan mode and runs it in full-auto as in auto', async () => {
+  it('runs unasked in mode plan, with a read-only workspace, and denies any other git there', async () => {
     await using plan = await repository({ mode: 'plan' })
-    expect(await say(plan, 'git status')).toBe('deny')
+    for (const command of looking) expect([command, await say(plan, command)]).toEqual([command, 'run'])
+    for (const command of more) expect([command, await say(plan, command)]).toEqual([command, 'deny'])
+    await using confined = await repository({ mode: 'plan', sandbox: 'auto' })
+    matches(await confined.call('unified_exec', { action: 'run', command: 'git status --short' }), {
+      ok: true,
+      output: { stdout: ' M a.txt\n', exit_code: 0 },
+    })
+  })
+
+  it('denies git in mode plan where the repository would start a program', async () => {
+    await using plan = await repository({ mode: 'plan' })
+    git(plan.root, 'config', 'core.fsmonitor', 'touch marker')
+    expect([await say(plan, 'git status'), await plan.read('marker')]).toEqual(['deny', undefined])
+  })
+
+  it('runs in full-auto as in auto', async () => {
     await using full = await repository({ mode: 'full-auto' })
     expect(await say(full, 'git status')).toBe('run')
     expect(await say(full, 'git push')).toBe('ask')
@@ -157,9 +172,10 @@ describe('read-only git', () => {
     await using made = await repository({ policy: { deny: ['Read(.env)'] } })
     expect(await say(made, 'git status')).toBe('run')
     expect(await say(made, 'git log --oneline')).toBe('run')
-    for (const command of ['git show HEAD:.env', 'git show', 'git diff', 'git cat-file -p HEAD:.env'])
+    for (const command of ['git show', 'git diff', 'git show HEAD'])
       expect([command, await say(made, command)]).toEqual([command, 'ask'])
-    expect(await say(made, 'git diff .env')).toBe('deny')
+    for (const command of ['git diff .env', 'git show HEAD:.env', 'git cat-file -p HEAD:.env'])
+      expect([command, await say(made, command)]).toEqual([command, 'deny'])
     expect(await say(made, 'git log -p')).toBe('ask')
   })
 

@@ -196,6 +196,33 @@ describe.skipIf(none)(`policy.sandboxed_commands: allow${skipped}`, () => {
     expect(await booted.read('a.txt')).toBe('first\n')
   })
 
+  it('copies ignored files too, after the others, and takes their removal back', async () => {
+    await using booted = await boot(allow, {
+      mode: 'auto',
+      files: { '.gitignore': '*.log\n', 'a.txt': 'first\n', 'b.log': 'second\n' },
+    })
+    expect(await output(booted, { ...make, command: 'rm a.txt b.log' })).toMatchObject({
+      checkpoint: {
+        files: 3,
+        complete: true,
+        changed: [
+          { path: 'a.txt', kind: 'delete' },
+          { path: 'b.log', kind: 'delete' },
+        ],
+      },
+    })
+    expect(await vtcode(booted, ['undo'])).toMatchObject({ code: 0 })
+    expect([await booted.read('a.txt'), await booted.read('b.log')]).toEqual(['first\n', 'second\n'])
+  })
+
+  it('calls a checkpoint complete only without folders that it leaves out', async () => {
+    await using booted = await boot(allow, { mode: 'auto', files: { 'a.txt': 'a\n', 'node_modules/b.js': 'b\n' } })
+    expect(await call(booted, { ...make, command: 'touch c.txt' })).toMatchObject({
+      output: { checkpoint: { files: 1, complete: false, changed: [{ path: 'c.txt', kind: 'add' }] } },
+      notices: [{ message: expect.stringContaining('1 file copied before it, not all of them') }],
+    })
+  })
+
   it('runs an allowed or read-only command in the usual place without a copy of files', async () => {
     await using booted = await boot({ ...allow, allow: ['Bash(make)'] }, { mode: 'auto' })
     for (const command of ['make', 'ls'])

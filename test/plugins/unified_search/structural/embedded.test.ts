@@ -12,12 +12,12 @@ console.log(name)
 `
 const files: Files = {
   'web/page.html': page,
-  'web/more/x.vue': '<template><p/></template>\n<script>\nconsole.log(inVue)\n</script>\n',
+  'web/more/x.widget': '<template><p/></template>\n<script>\nconsole.log(inWidget)\n</script>\n',
   'src/app.js': 'console.log(1)\nconst B = styled.div`color: blue;`\n',
   'src/real.css': '.b { color: green }\n',
 }
 const project = `ruleDirs: [rules]
-languageGlobs: { html: ['*.vue'] }
+languageGlobs: { html: ['*.widget'] }
 languageInjections:
   - hostLanguage: js
     rule: { pattern: styled.$TAG\`$CONTENT\` }
@@ -140,6 +140,19 @@ describe('unified_search/structural: embedded code', () => {
     expect(rewrite).toMatchObject({ file: 'web/page.html', replacement: 'log(name)' })
     const { start, end } = rewrite.replacementOffsets
     expect(Buffer.from(page).subarray(start, end).toString()).toBe('console.log(name)')
+  })
+
+  it.each(['vue', 'svelte'])('searches scripts and styles of %s files, alone and with other files', async (lang) => {
+    const text =
+      '<script lang="ts">\nconst size: number = load(1)\n</script>\n<p on:click={() => 1 < 2}>{size}</p>\n<style>\n.a { color: red }\n</style>\n'
+    await using ws = await bootKernel({ files: { [`src/one.${lang}`]: text, 'src/two.ts': 'load(2)\n' } })
+    const found = async (input: object) => (await ours(ws, input as any)).map((place) => place.replace(/@.* /, ' '))
+    expect(await found({ pattern: 'load($A)' })).toEqual([`src/one.${lang} load(1)`, 'src/two.ts load(2)'])
+    expect(await found({ pattern: 'load($A)', lang: 'ts' })).toEqual([`src/one.${lang} load(1)`, 'src/two.ts load(2)'])
+    expect(await found({ pattern: 'load($A)', lang })).toEqual([`src/one.${lang} load(1)`])
+    expect(await found({ pattern: 'load($A)', path: `src/one.${lang}` })).toEqual([`src/one.${lang} load(1)`])
+    expect(await found({ kind: 'declaration', lang: 'css' })).toEqual([`src/one.${lang} red`])
+    expect(await found({ pattern: 'gone($A)', lang, path: 'src/two.ts' })).toEqual([])
   })
 
   // Each text is one page; invalid pages are left to the program.

@@ -117,6 +117,23 @@ it('returns many matches in pages, in order of path and place, and counts them b
   }
 })
 
+it('counts more than 50,000 matches exactly and pages through the last of them', async () => {
+  const files = Object.fromEntries(
+    Array.from({ length: 110 }, (_, at) => [
+      `m${String(at).padStart(3, '0')}.py`,
+      Array.from({ length: 500 }, (_, line) => `f(${at * 500 + line})\n`).join(''),
+    ]),
+  )
+  await using ws = await bootKernel({ files })
+  const input = { lang: 'py', pattern: 'f($A)', max_results: 600 }
+  const far = await ours(ws, { ...input, skip: 50_200 })
+  expect(far).toMatchObject({ total_matches: 55_000, files_with_matches: 110, truncated: true, notices: [] })
+  expect(far.matches.map(({ text }: any) => text)).toEqual(Array.from({ length: 600 }, (_, at) => `f(${50_200 + at})`))
+  expect(far.next.input.skip).toBe(50_800)
+  const last = await ours(ws, { ...input, skip: 54_999 })
+  expect(last).toMatchObject({ total_matches: 55_000, truncated: false, matches: [{ text: 'f(54999)' }] })
+})
+
 it('answers a pattern that rules refuse like a plain search', async () => {
   await using ws = await bootKernel({ files: { 'a.py': 'x = 1\n' } })
   const why = async (input: object) => {

@@ -1,0 +1,7 @@
+export { endReasons } from './end_reasons.js'
+export { findOwnFault, Stalled, toCause } from './failure.js'
+export { Cut, describeUnknownEnd } from './fault.js'
+export { limitBody } from './limit_body.js'
+export { createReasoningCollector, readChatFields, CHAT_FIELDS } from './reasoning_details.js'
+export { repairAnswer } from './repair.js'
+export { containsCallAsText, splitThoughts } from './thoughts.js'

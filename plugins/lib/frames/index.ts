@@ -1,0 +1,1 @@
+export { createMessageSplitter, type MessageReceiver, type RequestId } from './message_splitter.js'

@@ -1,1 +1,0 @@
-export { createRequestCheck, isLoopback, type RequestObjection } from './request_check.js'

@@ -1,0 +1,2 @@
+// What `vtcode acp` uses of the SDK.
+export { agent, methods, RequestError } from '@agentclientprotocol/sdk'
