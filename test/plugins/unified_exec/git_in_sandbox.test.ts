@@ -26,9 +26,9 @@ describe.skipIf(none)(`git in the sandbox${none ? ' (SKIPPED: needs bwrap and gi
     git('init', '-q', '-b', 'main')
     git('config', 'user.email', 'a@example.org')
     git('config', 'user.name', 'a')
-    // Records of this session exist before git runs.
+    // A long output is kept in a file before git runs.
     await run('seq 30000')
-    expect(existsSync(join(booted.root, '.vtcode/sessions'))).toBe(true)
+    expect(existsSync(join(booted.root, '.vtcode/spool/.gitignore'))).toBe(true)
   })
 
   it('shows and commits nothing of the state of this machine, but the files of a team', async () => {
@@ -44,7 +44,7 @@ describe.skipIf(none)(`git in the sandbox${none ? ' (SKIPPED: needs bwrap and gi
   })
   it('cleans untracked files of the user alone', async () => {
     expect(await run('git clean -fd')).toBe('Removing b.txt\n')
-    expect(existsSync(join(booted.root, '.vtcode/sessions/.gitignore'))).toBe(true)
+    expect(existsSync(join(booted.root, '.vtcode/spool/.gitignore'))).toBe(true)
     expect(git('status', '--porcelain')).toBe('')
   })
   it('uses a worktree inside the workspace like the repository', async () => {
