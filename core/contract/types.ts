@@ -131,8 +131,8 @@ export interface KernelOptions {
   /** Replaces `~`; the user's settings and the trust store are in its `.vtcode` (or in VTCODE_HOME). */
   home?: string
   /**
-   * Environment for settings, keys and secrets; default: that of the process. Programs always run with that of the
-   * process.
+   * Environment for settings, keys and secrets; default: that of the process. Commands, hooks, tools and servers get
+   * its PATH, HOME and locale. Git and ripgrep, when tools use them, run in the environment of the process.
    */
   env?: Record<string, string | undefined>
   surface?: string

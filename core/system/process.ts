@@ -25,8 +25,10 @@ export function isProgram(file: string): boolean {
 const INHERITED_PATTERN =
   /^(PATH|HOME|USER|LOGNAME|LANG|LC_.*|TZ|TMPDIR|SystemRoot|ComSpec|PATHEXT|TEMP|USERPROFILE|APPDATA)$/
 
-/** Returns the variables of our environment that a child may see; PATH without folders that belong to others. */
-export function createChildEnvironment(env: Record<string, string | undefined> = process.env): Record<string, string> {
+/** Returns the variables of an environment that a child may see; PATH without folders that belong to others. */
+export function createChildEnvironment(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Record<string, string> {
   const known = Object.entries(env).filter(
     (entry): entry is [string, string] => INHERITED_PATTERN.test(entry[0]) && entry[1] !== undefined,
   )

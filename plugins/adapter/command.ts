@@ -31,7 +31,7 @@ const command: Adapter = (contribution, adapterContext) => {
     await requireConfinedPaths(call, context)
     const values = collectTemplateValues(contribution, call.input, adapterContext)
     const args = template.render(values)
-    const file = resolveProgram(template.program, contribution, context.workspace.root)
+    const file = resolveProgram(template.program, contribution, adapterContext)
     const env = await buildToolEnvironment(values, {
       contribution,
       adapterContext,
@@ -51,6 +51,7 @@ const command: Adapter = (contribution, adapterContext) => {
           args,
           cwd: folder?.ref ?? (settings.cwd === 'data' ? values.plugin_data : contribution.root),
           env,
+          parentEnv: adapterContext.env,
           ...encodeStdin(settings.stdin, call.input),
         },
         { signal: context.signal, seconds: settings.timeout_secs },
@@ -121,10 +122,14 @@ async function requireConfinedPaths(call: Call, context: Context): Promise<void>
  * Returns the file of the program. A bare name is searched outside the workspace, `./file` inside the plugin. An
  * absolute path counts only in layers of the user.
  */
-function resolveProgram(program: string, { id, root, layer }: Contribution, workspace: string): string {
+function resolveProgram(
+  program: string,
+  { id, root, layer }: Contribution,
+  { env, workspace }: AdapterContext,
+): string {
   const missing = (what: string): VtError => problem('VT_PLUGIN_REQUIRES', { id, needs: what })
   if (!program.includes('/')) {
-    const found = findProgram(program, listSearchFolders(process.env.PATH, workspace))
+    const found = findProgram(program, listSearchFolders(env['PATH'], workspace))
     if (found) return found
     throw missing(`the program '${program}', which is not on the search path`)
   }

@@ -189,7 +189,7 @@ export class PluginProcess {
       signal: limit.signal,
     })
     const env = {
-      ...createChildEnvironment(),
+      ...createChildEnvironment(adapterContext.env),
       VTCODE_WORKSPACE: adapterContext.workspace,
       ...own,
       ...createPluginVariables(contribution.root, data),

@@ -158,7 +158,7 @@ export async function resolveLaunch(
     args: (await resolveWords(args, asking('args'))).map((arg) => expand(arg, 'args')),
     cwd: resolve(base, expand(folder ?? '', 'cwd')),
     env: {
-      ...createChildEnvironment(),
+      ...createChildEnvironment(adapterContext.env),
       VTCODE_WORKSPACE: adapterContext.workspace,
       ...expanded,
       [SERVER_VARIABLE]: '1',

@@ -92,7 +92,7 @@ type CreateFailure = (reason: string, how?: { exited?: true }) => HookOutput
 async function command(
   { command: runCommand, args: declared, env, cwd, base }: ResolvedHook,
   input: JsonObject,
-  { root, signal }: HookEnvironment,
+  { root, env: parentEnv, signal }: HookEnvironment,
   seconds: number,
   failed: CreateFailure,
 ): Promise<HookOutput> {
@@ -101,7 +101,7 @@ async function command(
     ? name
     : name.includes('/')
       ? join(base, name)
-      : findProgram(name, listSearchFolders(process.env.PATH, root))
+      : findProgram(name, listSearchFolders(parentEnv['PATH'], root))
   if (file === undefined) return failed('cannot be found; check its path')
   const own = {
     PROJECT_DIR: root,
@@ -115,7 +115,14 @@ async function command(
       [`CLAUDE_${name}`, value],
     ]),
   )
-  const program = { file, args, cwd, env: { ...env, ...named }, input: Buffer.from(`${JSON.stringify(input)}\n`) }
+  const program = {
+    file,
+    args,
+    cwd,
+    env: { ...env, ...named },
+    parentEnv,
+    input: Buffer.from(`${JSON.stringify(input)}\n`),
+  }
   const missing = findMissingScript(declared ? [file, ...declared] : runCommand, cwd)
   if (missing !== undefined) return failed(`names a file that is missing: ${missing}`)
   const ended = await runShort(program, { signal, seconds, most: LIMITS.answer, shouldDetach: isAsyncAnswer })

@@ -14,6 +14,8 @@ import { watchUsage, type ResourceUsage } from './resource_limits.js'
  */
 export interface Program extends Omit<Launch, 'env'> {
   env?: Record<string, string>
+  /** The environment whose common variables are passed on; default: that of this process. */
+  parentEnv?: Environment
   /** Written to standard input, which is then closed. Standard input is empty without it. */
   input?: Buffer
   /**
@@ -42,6 +44,8 @@ export interface ProgramEnd {
 /** Contract: `false` ends the program. A promise delays the next chunk until it settles. */
 export type Consumer = (chunk: Buffer) => void | false | Promise<void | false>
 
+type Environment = Readonly<Record<string, string | undefined>>
+
 const grace = { term: 200, kill: 100 }
 
 /**
@@ -66,9 +70,9 @@ export async function runProgram(
     )
   }
   using messages = program.late_stderr ? openScratchFile() : undefined
-  const { file, args, cwd, env } = program
+  const { file, args, cwd, env, parentEnv } = program
   const child = spawnProgram(
-    { file, args, cwd, env: { ...createChildEnvironment(), ...env } },
+    { file, args, cwd, env: { ...createChildEnvironment(parentEnv), ...env } },
     [program.input ? 'pipe' : 'ignore', 'pipe', messages?.fd ?? 'pipe'],
     'brief',
   )

@@ -34,13 +34,13 @@ export interface ShortResult extends ProgramEnd {
  * Errors: VT_CALL_ABORTED.
  */
 export async function runShort(
-  { file, args, cwd, env, input }: Omit<Program, 'late_stderr'>,
+  { file, args, cwd, env, parentEnv, input }: Omit<Program, 'late_stderr'>,
   { signal, seconds, most, shouldDetach, socket }: ShortLimits,
 ): Promise<ShortResult | undefined> {
   if (signal.aborted) throw problem('VT_CALL_ABORTED')
   // Loaded late: most processes run no such program, and loading execa takes longer than most of these runs.
   const { execa } = await import('execa')
-  const whole = { ...createChildEnvironment(), ...env }
+  const whole = { ...createChildEnvironment(parentEnv), ...env }
   const child = execa(file, args, {
     cwd,
     env: whole,

@@ -137,11 +137,7 @@ export async function isReadOnly(
   rules: RuleSet,
 ): Promise<boolean> {
   const files = listReadFiles(argv)
-  if (
-    !files ||
-    !isInstalled(argv[0]!.text, facts.workspace.root) ||
-    (isGit(argv) && !(await canGitRead(argv, facts, rules)))
-  )
+  if (!files || !isInstalled(argv[0]!.text, facts) || (isGit(argv) && !(await canGitRead(argv, facts, rules))))
     return false
   for (const file of new Set(files)) if (!(await isInsideAll(file, places))) return false
   const patterns = files.length > 0 ? argv.filter(({ kind }) => kind === 'glob') : []
@@ -172,7 +168,7 @@ export async function findCoveringRule(
   facts: CallFacts,
   allow: readonly Rule[],
 ): Promise<Rule | undefined> {
-  if (argv[0]?.kind !== 'static' || !isInstalled(argv[0].text, facts.workspace.root)) return undefined
+  if (argv[0]?.kind !== 'static' || !isInstalled(argv[0].text, facts)) return undefined
   for (const rule of allow) {
     if (!rule.command?.covers(argv) || !rule.applies(facts)) continue
     const inside = await Promise.all((rule.command.findFiles?.(argv) ?? []).map((file) => isInsideAll(file, places)))
@@ -183,13 +179,11 @@ export async function findCoveringRule(
 
 const BUILTINS = ['echo', 'printf', 'true', 'false', 'test', '[', 'pwd', 'cd']
 const installedPrograms = new Map<string, boolean>()
-/**
- * Checks that a program exists outside the workspace; one of that name in the workspace is another.
- */
-function isInstalled(name: string, root: string): boolean {
+/** Checks that a program exists outside the workspace; one of that name in the workspace is another. */
+function isInstalled(name: string, { searchPath, workspace: { root } }: CallFacts): boolean {
   if (BUILTINS.includes(name)) return true
-  const key = `${root}\0${name}`
-  const known = installedPrograms.get(key) ?? findProgram(name, listSearchFolders(process.env.PATH, root)) !== undefined
+  const key = `${root}\0${searchPath}\0${name}`
+  const known = installedPrograms.get(key) ?? findProgram(name, listSearchFolders(searchPath, root)) !== undefined
   installedPrograms.set(key, known)
   return known
 }

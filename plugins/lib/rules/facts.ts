@@ -10,6 +10,8 @@ export interface CallFacts {
   readonly call: Call
   readonly slot: SlotInfo
   readonly workspace: Workspace
+  /** `PATH` of the kernel. */
+  readonly searchPath: string | undefined
   readonly hasPath: boolean
   readonly hasCommand: boolean
   commands(): (string | string[])[]
@@ -24,6 +26,7 @@ export function collectFacts(call: Call, context: Context): CallFacts {
     call,
     slot: context.slot,
     workspace: context.workspace,
+    searchPath: context.host.env['PATH'],
     hasPath: listPropertiesWithFormat(context.slot, 'workspace-path').length > 0,
     hasCommand: commands.length > 0,
     commands: () => listCommands(call, commands),

@@ -16,7 +16,7 @@ const LOCALE_CATEGORIES = [
   'IDENTIFICATION',
   'MEASUREMENT',
 ]
-/** The variables of our environment that a command inherits; all others are left out, however harmless they seem. */
+/** The variables of the kernel that a command inherits; all others are left out, however harmless they seem. */
 const INHERITED_VARIABLES = [
   ...['HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'TZ', 'TMPDIR', 'COLORTERM', 'CI', 'EDITOR'],
   ...LOCALE_CATEGORIES.map((name) => `LC_${name}`),
@@ -25,20 +25,30 @@ const INHERITED_VARIABLES = [
 const LOADER_VARIABLES =
   /^(LD_.*|DYLD_.*|NODE_OPTIONS|BASH_ENV|ENV|IFS|PYTHONSTARTUP|PERL5OPT|RUBYOPT|GIT_.*|PATH|VTCODE.*)$/i
 
-/** Builds the whole environment of a command. Throws VT_INPUT_INVALID. */
+/** Builds the whole environment of a command from that of the kernel. Throws VT_INPUT_INVALID. */
 export function buildCommandEnvironment(
   declared: Record<string, string>,
-  { configured, tty, mark }: { configured: Record<string, string>; tty: boolean; mark: string },
+  {
+    env,
+    configured,
+    tty,
+    mark,
+  }: {
+    env: Readonly<Record<string, string | undefined>>
+    configured: Record<string, string>
+    tty: boolean
+    mark: string
+  },
 ): Record<string, string> {
   const own: Record<string, string> = {}
   for (const name of INHERITED_VARIABLES) {
-    const value = process.env[name]
+    const value = env[name]
     if (value !== undefined) own[name] = value
   }
   return {
     ...own,
     // Programs of the workspace must not replace those that policies know by name.
-    PATH: cleanSearchPath(process.env.PATH ?? ''),
+    PATH: cleanSearchPath(env['PATH'] ?? ''),
     // Standard input is a socket; an outermost bash would take that for a network login and read ~/.bashrc.
     SHLVL: '1',
     PAGER: 'cat',

@@ -63,6 +63,7 @@ export async function startCommand(context: Context, call: Call, wanted: WantedR
   try {
     const mark = randomUUID()
     const known = {
+      env: context.host.env,
       configured: await resolveConfiguredVariables(context),
       tty: wanted.tty !== undefined,
       mark,

@@ -375,16 +375,11 @@ it.skipIf(lacks('python3'))(
 )
 
 it('names a missing interpreter and the other language', async () => {
-  const path = process.env.PATH
-  process.env.PATH = '/nonexistent'
-  try {
-    expect(await error(booted, { code: 'print(1)' })).toMatchObject({
-      code: 'VT_EXEC_RUNTIME',
-      hint: expect.stringContaining('javascript'),
-    })
-  } finally {
-    process.env.PATH = path
-  }
+  await using bare = await bootExec({ env: { PATH: '/nonexistent' } })
+  expect(await error(bare, { code: 'print(1)' })).toMatchObject({
+    code: 'VT_EXEC_RUNTIME',
+    hint: expect.stringContaining('javascript'),
+  })
   expect(await error(booted, { code: 'x'.repeat(300_000) })).toMatchObject({ code: 'VT_INPUT_TOO_LARGE' })
 })
 

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { bootKernel, type Booted } from 'vtcode/test'
+import { bootKernel, tempWorkspace, type Booted } from 'vtcode/test'
 import type { Config } from 'vtcode'
-import { hold } from '../../../support/held.js'
+import { hold, holdForFile } from '../../../support/held.js'
 
 const PROGRAMS = ['npm', 'npx', 'git', 'make', 'cargo', 'go', 'pytest', 'grep', 'find', 'rg', 'node', 'python3']
 const files = {
@@ -26,8 +27,14 @@ const commands = text.split('\n').flatMap((line) => {
   return command === undefined ? [] : { kind, command: command.replaceAll('\\n', '\n') }
 })
 
+// Rules hold for programs that are installed, so each one that a row names is, on every machine.
+const installed = new Set(commands.flatMap(({ command }) => command.match(/(?<=^|[|;&\n] *)[a-z][\w.-]*/g) ?? []))
+const programs = holdForFile(await tempWorkspace({}))
+for (const name of installed) writeFileSync(join(programs.root, name), '#!/bin/sh\n', { mode: 0o755 })
+
 async function open(policy: Config['policy'], sandbox: Config['sandbox'] = { mode: 'off' }): Promise<Booted> {
-  const made = hold(await bootKernel({ mode: 'auto', files, config: { sandbox: sandbox!, policy: policy! } }))
+  const env = { PATH: programs.root }
+  const made = hold(await bootKernel({ mode: 'auto', files, env, config: { sandbox: sandbox!, policy: policy! } }))
   execFileSync('git', ['init', '-q', '-b', 'main'], { cwd: made.root })
   return made
 }

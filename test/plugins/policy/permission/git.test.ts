@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
 import type { Config, Mode } from 'vtcode'
 import { Client } from '@modelcontextprotocol/client'
@@ -32,14 +32,20 @@ async function repository({
   mode = 'auto',
   policy,
   sandbox = 'off',
-}: { mode?: Mode; policy?: Config['policy']; sandbox?: 'off' | 'auto' } = {}): Promise<Booted> {
+  env = {},
+}: {
+  mode?: Mode
+  policy?: Config['policy']
+  sandbox?: 'off' | 'auto'
+  env?: Record<string, string>
+} = {}): Promise<Booted> {
   const config = {
     sandbox: { mode: sandbox },
     automation: { full_auto: { enabled: true, allowed_tools: [] } },
     manifests: ['!builtin:repeats', '!builtin:duplicate_calls'],
     ...(policy && { policy }),
   } as Config
-  const made = await bootKernel({ mode, config, files: { ...committed, 'a.txt': 'two\n' } })
+  const made = await bootKernel({ mode, config, env, files: { ...committed, 'a.txt': 'two\n' } })
   await cp(join(template.root, '.git'), join(made.root, '.git'), { recursive: true })
   return made
 }
@@ -558,25 +564,20 @@ describe('hostile repository', () => {
     const real = execFileSync('which', ['git'], { encoding: 'utf8' }).trim()
     const shim = `#!/bin/sh\n[ "$1" = branch ] || exec ${real} "$@"\ni=0; while [ $i -lt "$GIT_CONFIG_COUNT" ]; do eval "echo \\"\\$GIT_CONFIG_KEY_$i=\\$GIT_CONFIG_VALUE_$i\\""; i=$((i+1)); done\necho "$GIT_NO_LAZY_FETCH $GIT_OPTIONAL_LOCKS $GIT_CONFIG_NOSYSTEM $GIT_CONFIG_GLOBAL"\n`
     await writeFile(join(programs.root, 'git'), shim, { mode: 0o755 })
-    await using made = await repository()
-    vi.stubEnv('PATH', `${programs.root}:${process.env['PATH']}`)
-    try {
-      const told = await made.call('unified_exec', { action: 'run', command: 'git branch' })
-      const lines = told.ok ? String(told.output['stdout']).trim().split('\n') : []
-      expect(lines).toEqual(
-        expect.arrayContaining([
-          'core.fsmonitor=false',
-          'core.hooksPath=/dev/null',
-          'core.pager=cat',
-          'protocol.allow=never',
-          'safe.bareRepository=explicit',
-          'log.showSignature=false',
-          '1 0 1 /dev/null',
-        ]),
-      )
-    } finally {
-      vi.unstubAllEnvs()
-    }
+    await using made = await repository({ env: { PATH: `${programs.root}:${process.env['PATH']}` } })
+    const told = await made.call('unified_exec', { action: 'run', command: 'git branch' })
+    const lines = told.ok ? String(told.output['stdout']).trim().split('\n') : []
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'core.fsmonitor=false',
+        'core.hooksPath=/dev/null',
+        'core.pager=cat',
+        'protocol.allow=never',
+        'safe.bareRepository=explicit',
+        'log.showSignature=false',
+        '1 0 1 /dev/null',
+      ]),
+    )
   })
 
   it('starts no program at the command line or over MCP either', async () => {
@@ -709,8 +710,7 @@ describe('repository of the user', () => {
 
   it('asks about `diff.external` of the user and shows the difference after a yes', async () => {
     await using made = await repository()
-    const home = join(made.root, 'home')
-    await mkdir(home)
+    const { home } = made
     await writeFile(join(home, '.gitconfig'), '[diff]\n\texternal = echo shown by mine\n')
     const { HOME } = process.env
     process.env['HOME'] = home
