@@ -8,6 +8,7 @@ import { vtcode } from '../support/program.js'
 import { conversationSituations } from './conversation_situations.js'
 import { authorCodes, modelCodes, userCodes } from './others.js'
 import { pluginSituations } from './plugin_situations.js'
+import { serverSituations } from './server_situations.js'
 import { files, situations } from './situations.js'
 import { webSituations } from './web_situations.js'
 
@@ -33,7 +34,9 @@ describe('the list of all codes', () => {
   it('contains every code in one group: as a situation whose advice is followed, or by the reader of the advice', () => {
     const groups = [
       new Set(
-        [...situations, ...webSituations, ...conversationSituations, ...pluginSituations].map(({ code }) => code),
+        [situations, webSituations, conversationSituations, pluginSituations, serverSituations].flatMap((group) =>
+          group.map(({ code }) => code),
+        ),
       ),
       userCodes,
       authorCodes,

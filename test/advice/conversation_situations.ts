@@ -80,6 +80,12 @@ export const conversationSituations: readonly ConversationSituation[] = [
     where: chat,
   },
   {
+    code: 'VT_LLM_BAD_JSON',
+    call: call('unified_file', '{"action":"write","path":"a.txt","content":"x"} and more'),
+    advice: /whole arguments|again/,
+    then: [write('a.txt')],
+  },
+  {
     code: 'VT_PLAN_MODE',
     call: call('propose_plan', plan),
     advice: /Do the work/,

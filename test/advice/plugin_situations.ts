@@ -25,6 +25,10 @@ const findSpool = ({ root }: Booted): string => {
   return `${spools}/${name}`
 }
 const policy = { version: 1, constraints: { grep_search: { max_results_per_call: 2 } } }
+/** The answer of a hook that replaces the file to read. */
+const REDIRECT = JSON.stringify({
+  hookSpecificOutput: { hookEventName: 'PreToolUse', updatedInput: { path: 'README.md' } },
+})
 const tools = { manifests: [fileURLToPath(new URL('../fixtures/advice', import.meta.url))] }
 
 export const pluginSituations: readonly Situation[] = [
@@ -49,6 +53,27 @@ export const pluginSituations: readonly Situation[] = [
     call: ['unified_file', { action: 'write', path: 'new.txt', content: 'x' }],
     advice: /Nothing was done/,
     then: [read('README.md')],
+  },
+  {
+    code: 'VT_POLICY_RATE',
+    boot: { config: { policy: { constraints: { 'unified_file/read': { max_calls_per_minute: 1 } } } } },
+    before: [read('README.md')],
+    call: read('long.txt'),
+    advice: /Wait \d+ s, or do something else meanwhile/,
+    then: [grep({})],
+  },
+  {
+    code: 'VT_CALL_REISSUED',
+    boot: { config: { hooks: { PreToolUse: [{ matcher: 'Read', hooks: [{ command: `echo '${REDIRECT}'` }] }] } } },
+    call: read('long.txt'),
+    then: [grep({})],
+  },
+  {
+    code: 'VT_EXEC_RUNTIME',
+    boot: { env: { PATH: '/nonexistent' } },
+    call: ['unified_exec', { action: 'code', language: 'python3', code: 'result = 1' }],
+    advice: /Write the snippet in javascript instead/,
+    then: [['unified_exec', { action: 'code', language: 'javascript', code: 'result = 1' }]],
   },
   {
     code: 'VT_EXEC_SPOOL',

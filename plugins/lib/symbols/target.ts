@@ -48,7 +48,9 @@ export async function findTarget(
   const wanted = input.symbol!
   const own = await listDocumentSymbols(document, send)
   const here = own.filter(({ name }) => isNamed(name, wanted))
-  const found = here.length > 0 ? here : await listWorkspaceSymbols(wanted, send, workspace)
+  // A file that was found by its text is no answer to a question about the whole project.
+  const isChosen = input.path === document.path
+  const found = here.length > 0 && isChosen ? here : [...here, ...(await listWorkspaceSymbols(wanted, send, workspace))]
   const places = new Map<string, NamedSymbol>()
   for (const symbol of found.slice(0, MAX_CANDIDATES)) {
     const defined = { ...symbol, ...(await findDefinition(symbol, document, send, workspace)) }

@@ -32,6 +32,20 @@ it('lists the candidates of an ambiguous name, and refuses an unknown one', asyn
   expect(await find({ path: 'main.ts' })).toMatchObject({ error: { code: 'VT_INPUT_MISSING' } })
 })
 
+it('names the candidates of all files if no file is given', async () => {
+  const text = (name: string) => `export class ${name} {\n  area() {}\n}\n`
+  const ws = hold(await bootTypeScript({ files: { 'a.ts': text('A'), 'b.ts': text('B') } }))
+  const find = (input: object) => ws.call('unified_search', { action: 'definition', symbol: 'area', ...input })
+  expect(await find({})).toMatchObject({
+    error: {
+      code: 'VT_SYMBOL_AMBIGUOUS',
+      message: "'area' is the name of 2 symbols: A.area in a.ts:2, B.area in b.ts:2.",
+    },
+  })
+  expect(await find({ path: 'b.ts' })).toMatchObject({ output: { matches: [{ path: 'b.ts', line_number: 2 }] } })
+  expect(await find({ symbol: 'A.area' })).toMatchObject({ output: { matches: [{ path: 'a.ts', line_number: 2 }] } })
+})
+
 it('counts columns in UTF-16 units and keeps line ends', async () => {
   const ws = await boot()
   await ws.write(
