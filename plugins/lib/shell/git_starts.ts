@@ -1,20 +1,27 @@
 import { isHarmlessSetting } from '../git/index.js'
+import { findOptionValues, type CommandOptions } from './option_commands.js'
 import { findValues, isStatic, withText, type Argv, type Word } from './words.js'
 import type { StartedPrograms } from './started_programs.js'
 
 /** Options of git whose value a shell reads as a text, by subcommand. */
-const TEXT_OPTIONS: Record<string, RegExp> = {
-  rebase: /^(-x|--exec)$/,
-  difftool: /^(-x|--extcmd)$/,
-  grep: /^(-O|--open-files-in-pager)$/,
-  clone: /^(-u|--upload-pack)$/,
-  fetch: /^--upload-pack$/,
-  pull: /^--upload-pack$/,
-  'ls-remote': /^(--upload-pack|--exec)$/,
-  push: /^(--receive-pack|--exec)$/,
-  archive: /^--exec$/,
-  'send-email': /^--(sendmail-cmd|smtp-server|to-cmd|cc-cmd|header-cmd)$/,
-  'filter-branch': /^--(setup|env|tree|index|parent|msg|commit|tag-name)-filter$|^--subdirectory-filter$/,
+const TEXT_OPTIONS: Record<string, CommandOptions> = {
+  rebase: { letters: 'x', valued: 'sXCS', long: ['exec'] },
+  difftool: { letters: 'x', valued: 't', long: ['extcmd'] },
+  grep: { letters: 'O', valued: 'efABCm', long: ['open-files-in-pager'] },
+  clone: { letters: 'u', valued: 'obcj', long: ['upload-pack'] },
+  fetch: { long: ['upload-pack'] },
+  pull: { long: ['upload-pack'] },
+  'fetch-pack': { long: ['upload-pack', 'exec'] },
+  'ls-remote': { long: ['upload-pack', 'exec'] },
+  push: { long: ['receive-pack', 'exec'] },
+  'send-pack': { long: ['receive-pack', 'exec'] },
+  archive: { long: ['exec'] },
+  'send-email': { long: ['sendmail-cmd', 'smtp-server', 'to-cmd', 'cc-cmd', 'header-cmd'] },
+  'filter-branch': {
+    long: ['setup', 'env', 'tree', 'index', 'parent', 'msg', 'commit', 'tag-name', 'subdirectory'].map(
+      (name) => `${name}-filter`,
+    ),
+  },
 }
 
 /** Returns what git starts because of its words: texts for a shell, commands, and settings that may be programs. */
@@ -23,11 +30,10 @@ export function readGitStarts(words: Argv): StartedPrograms {
   const [subcommand, ...more] = rest
   const name = subcommand && isStatic(subcommand) ? subcommand.text : undefined
   const commands = name === 'bisect' && more[0]?.text === 'run' ? [more.slice(1)] : []
-  const texts = name !== undefined && Object.hasOwn(TEXT_OPTIONS, name) ? findValues(more, TEXT_OPTIONS[name]!) : []
+  const texts =
+    name !== undefined && Object.hasOwn(TEXT_OPTIONS, name) ? findOptionValues(more, TEXT_OPTIONS[name]!) : []
   if (name === 'submodule') {
-    const inner = more.slice(more.findIndex(({ text }) => text === 'foreach') + 1)
-    const command =
-      more.length === inner.length ? [] : inner.slice(inner.findIndex(({ text }) => !text.startsWith('-')))
+    const command = readForeach(more)
     // One word is a text for a shell, several words are a command.
     if (command.length === 1) texts.push(command[0]!)
     else commands.push(command)
@@ -50,8 +56,16 @@ export function readGitStarts(words: Argv): StartedPrograms {
     settings: settings
       .filter(({ key, value }) => isStatic(value) && !isHarmlessSetting(key, value.text))
       .map(toCommand),
-    ...(!texts.every(isStatic) && { hidden: 'what git starts is only known when it runs' }),
+    ...((!texts.every(isStatic) || settings.some(isFromVariable)) && {
+      hidden: 'what git starts is only known when it runs',
+    }),
   }
+}
+
+/** Returns the command of `git submodule foreach`. */
+function readForeach(words: Argv): Argv {
+  const inner = words.slice(words.findIndex(({ text }) => text === 'foreach') + 1)
+  return words.length === inner.length ? [] : inner.slice(inner.findIndex(({ text }) => !text.startsWith('-')))
 }
 
 interface Setting {
@@ -69,9 +83,16 @@ export function readGitWords(words: Argv): { settings: Setting[]; rest: Argv } {
       ? words[(at += 1)]
       : undefined
     if (text === '-c' && value) settings.push(...splitSetting(value))
+    const fromVariable = text === '--config-env' ? value?.text : /^--config-env=(.*)$/s.exec(text)?.[1]
+    if (fromVariable !== undefined) settings.push({ key: fromVariable.replace(/=.*$/s, ''), value: UNKNOWN })
   }
   return { settings, rest: words.slice(at) }
 }
+
+/** A value that only the environment of the run has. */
+const UNKNOWN: Word = { text: '', kind: 'dynamic' }
+/** Checks whether a setting may be a program that only the run decides. */
+const isFromVariable = ({ key, value }: Setting): boolean => value === UNKNOWN && !isHarmlessSetting(key, 'a program')
 
 function splitSetting(word: Word): Setting[] {
   const [, key, value = 'true'] = /^([^=]*)(?:=(.*))?$/s.exec(word.text) ?? []

@@ -1,5 +1,5 @@
 import { readGitWords } from './git_starts.js'
-import { findValues, isStatic, type Argv, type Word } from './words.js'
+import { findValues, isStatic, literal, type Argv, type Word } from './words.js'
 
 const isOption = ({ text }: Word): boolean => /^-./.test(text)
 const listOperands = (words: Argv): Word[] => words.filter((word) => !isOption(word))
@@ -56,11 +56,25 @@ export function findGitTargets(words: Argv): Word[] {
   return [...operands.filter(({ kind }) => kind !== 'dynamic'), ...findValues(rest, OUTPUT_OPTION)]
 }
 
-/** Returns the words that name folders which a command of git removes or moves with their content. */
+/** Returns the words that name folders which a command of git removes, moves or restores with their content. */
 export function findGitTrees(words: Argv): Word[] {
   const { name, rest } = readSubcommand(words)
-  const isWhole = name === 'mv' || (name === 'rm' && rest.some(({ text }) => /^-[a-zA-Z]*r/.test(text)))
-  return isWhole ? listOperands(rest) : []
+  const has = (pattern: RegExp): boolean => rest.some(({ text }) => pattern.test(text))
+  switch (name) {
+    case 'mv':
+    case 'checkout':
+      return listOperands(rest)
+    case 'rm':
+      return has(/^-[a-zA-Z]*r/) ? listOperands(rest) : []
+    case 'restore':
+      return has(/^(-[a-zA-Z]*S|--staged)/) && !has(/^(-[a-zA-Z]*W|--worktree)/) ? [] : listOperands(rest)
+    case 'clean': {
+      const operands = listOperands(rest)
+      return has(/^(-[a-zA-Z]*n|--dry-run)/) ? [] : operands.length > 0 ? operands : [literal('.')]
+    }
+    default:
+      return []
+  }
 }
 
 /** Checks whether a command of git may write files that its words name. */

@@ -1,7 +1,7 @@
 import { isStatic, literal, withText, type Argv, type Word } from './words.js'
 
 /** Options of a program whose value is a command. */
-interface CommandOptions {
+export interface CommandOptions {
   /** Letters of such options. */
   letters?: string
   /** Letters of other options with a value, which may be the rest of a cluster. */
@@ -17,7 +17,7 @@ interface CommandOptions {
 const SSH: CommandOptions = {
   letters: 'o',
   valued: 'BbcDEeFIiJLlmOpQRSWwXP',
-  before: /^(?:ProxyCommand|LocalCommand|KnownHostsCommand)[\s=]+/i,
+  before: /^\s*(?:ProxyCommand|LocalCommand|KnownHostsCommand)[\s=]+/i,
 }
 
 const NETCAT: CommandOptions = { letters: 'ec', valued: 'iIOpPqsTwxXVMm', long: ['exec', 'sh-exec', 'lua-exec'] }
@@ -44,6 +44,8 @@ const COMMAND_OPTIONS: Record<string, CommandOptions[]> = {
   ag: [{ long: ['pager'] }],
   bat: [{ long: ['pager'] }],
   man: [{ letters: 'PH', valued: 'CDeELmMprRsST', long: ['pager', 'html'] }],
+  install: [{ long: ['strip-program'] }],
+  strace: [{ letters: 'o', valued: 'abeEIOpPsSuUX', long: ['output'], before: /^[|!]/ }],
   svn: [{ long: ['diff-cmd', 'diff3-cmd', 'editor-cmd'] }],
   sdiff: [{ long: ['diff-program'] }],
   diff3: [{ long: ['diff-program'] }],
@@ -64,7 +66,8 @@ export const findOptionCommands = (name: string, words: Argv): Word[] =>
     }),
   )
 
-function findOptionValues(words: Argv, options: CommandOptions): Word[] {
+/** Returns the values of such options. */
+export function findOptionValues(words: Argv, options: CommandOptions): Word[] {
   return words.flatMap((word, at) => {
     const [, name, value] = /^--([a-z][\w-]*)(?:=(.*))?$/s.exec(word.text) ?? []
     if (name !== undefined) {
@@ -100,7 +103,7 @@ const SED_COMMAND = new RegExp(
   [
     // A newline begins a match and continues none, so that many of them are read once.
     /(?:^|[;{}\n])(?:[^\S\n]|[\d$,~+!])*(?:\/(?:\\.|[^/\\])*\/(?:[^\S\n]|[\d$,~+!IM])*){0,2}/.source,
-    /(?:e(?:[\s;}]|$)|\\|s([^\\\n])(?:\\.|(?!\1)[^\\])*\1(?:\\.|(?!\1)[^\\])*\1[gpiImM\d]*e)/.source,
+    /(?:e|\\|s([^\\\n])(?:\\.|(?!\1)[^\\])*\1(?:\\.|(?!\1)[^\\])*\1[gpiImM\d]*e)/.source,
   ].join(''),
   's',
 )
@@ -119,5 +122,5 @@ export const startsFromSed = (words: Argv): boolean => listSedScripts(words).som
 export const findSedTargets = (words: Argv): Word[] =>
   listSedScripts(words)
     .filter(isStatic)
-    .flatMap(({ text }) => [...text.matchAll(/(?:^|[^A-Za-z]|[gpiIMm])[wW]\s+(\S[^\n]*)/g)])
+    .flatMap(({ text }) => [...text.matchAll(/(?:^|[^A-Za-z]|[gpiIMm])[wW]\s*(\S[^\n]*)/g)])
     .map(([, name = '']) => literal(name.trim()))

@@ -69,14 +69,17 @@ function findNamedTargets(name: string, words: Argv): Word[] {
   return WRITES_ALL.test(name) ? [...files, ...valued] : valued
 }
 
+/** Tests of find that choose files by their names. */
+const FIND_FILTER = /^-i?(name|path|wholename|regex)$/
 /** Returns the folders in which find deletes files or starts a program. */
-const listChangedFolders = (words: Argv): Word[] =>
-  words.some(({ text }) => IN_PLACE['find']!.test(text))
-    ? words.slice(
-        0,
-        words.findIndex(({ text }) => /^-./.test(text)),
-      )
-    : []
+function listChangedFolders(words: Argv): Word[] {
+  if (!words.some(({ text }) => IN_PLACE['find']!.test(text))) return []
+  const folders = words.slice(
+    0,
+    words.findIndex(({ text }) => /^-./.test(text)),
+  )
+  return folders.length > 0 ? folders : [literal('.')]
+}
 
 /** Returns the folder for the copies; the same letter of rsync and scp has another meaning. */
 const findTargetFolder = (name: string, words: Word[]): Word[] =>
@@ -92,6 +95,7 @@ const NO_FOLDER = /^-[a-zA-Z]*T|^--no-target-directory$/
 export function findTrees([program, ...words]: Argv): Word[] {
   const name = programName(program) ?? ''
   if (name === 'git') return findGitTrees(words)
+  if (name === 'find') return words.some(({ text }) => FIND_FILTER.test(text)) ? [] : listChangedFolders(words)
   const isWhole = /^(mv|rsync)$/.test(name) || words.some(({ text }) => RECURSIVE.test(text))
   if (!TREE_PROGRAMS.test(name) || !isWhole) return []
   const [folder] = findTargetFolder(name, words)

@@ -13,8 +13,15 @@ const COMMAND_NAMES = new RegExp(
 )
 /** Variables that name a file which a shell runs. */
 const FILE_NAMES = /^(BASH_ENV|ENV)$/
-/** Variables that define functions, aliases and programs of a shell. */
-const DEFINING_NAMES = /^(BASH_ALIASES|BASH_CMDS|BASH_FUNC_.*)$/
+/** Variables that define functions, aliases and programs of a shell, or options and settings of a program. */
+const DEFINING_NAMES = new RegExp(
+  `^(${[
+    'BASH_ALIASES|BASH_CMDS|BASH_FUNC_.*',
+    'TAR_OPTIONS|GIT_CONFIG(_GLOBAL|_SYSTEM|_PARAMETERS)?|GIT_(EXEC_PATH|TEMPLATE_DIR)',
+  ].join('|')})$`,
+)
+/** Variables by which git writes a file. */
+const TRACE_NAMES = /^GIT_(TRACE|TRACE2|TR2)(_\w+)?$/
 /** Variables that a shell expands. */
 const PROMPT_NAMES = /^PS[0-4]$/
 const PLAIN_PROMPT = /^[^$`\\]*\$? ?$/
@@ -29,6 +36,7 @@ export type VariableUse = 'evaluated' | 'command' | 'file' | 'hidden' | 'plain'
 export function findUse(name: string, value: string | undefined): VariableUse {
   if (EVALUATED_NAMES.test(name)) return 'evaluated'
   if (DEFINING_NAMES.test(name)) return 'hidden'
+  if (TRACE_NAMES.test(name)) return value !== undefined && /^[\da-z]*$/.test(value) ? 'plain' : 'hidden'
   if (PROMPT_NAMES.test(name)) return value !== undefined && PLAIN_PROMPT.test(value) ? 'plain' : 'hidden'
   if (COMMAND_NAMES.test(name)) return value === undefined ? 'hidden' : 'command'
   if (FILE_NAMES.test(name)) return value === undefined || /[$`]/.test(value) ? 'hidden' : 'file'

@@ -15,15 +15,19 @@ export function unwrapCommand([program, ...rest]: Argv): StartedPrograms {
   const name = programName(program)
   if (name === undefined || name === '') return hide('the name of a program in it is only known when it runs')
   const wrapper = Object.hasOwn(ALIASES, name) ? ALIASES[name]! : /^ld-linux.*\.so/.test(name) ? 'nohup' : name
-  if (Object.hasOwn(WRAPPERS, wrapper)) return unwrap(wrapper, rest, WRAPPERS[wrapper]!)
+  if (Object.hasOwn(WRAPPERS, wrapper))
+    return { ...unwrap(wrapper, rest, WRAPPERS[wrapper]!), ...readOptionCommands(wrapper, rest) }
   if (SHELLS.includes(name)) return readShell(rest, OTHER_SHELLS.includes(name))
   if (name === 'git') return readGitStarts(rest)
   if (name === 'find') return readFind(rest)
   if (name === 'fd' || name === 'fdfind') return readFd(rest)
   if (name === 'sed') return startsFromSed(rest) ? hide('the script of sed may start a program') : {}
-  const texts = findOptionCommands(name, rest)
-  if (texts.length > 0) return readTexts(texts)
-  return Object.hasOwn(BUILTINS, name) ? BUILTINS[name]!(rest) : {}
+  return readOptionCommands(name, rest) ?? (Object.hasOwn(BUILTINS, name) ? BUILTINS[name]!(rest) : {})
+}
+
+function readOptionCommands(name: string, words: Argv): StartedPrograms | undefined {
+  const texts = findOptionCommands(name, words)
+  return texts.length > 0 ? readTexts(texts) : undefined
 }
 
 function unwrap(name: string, words: Argv, wrapper: Wrapper): StartedPrograms {

@@ -22,6 +22,9 @@ describe('options that start a program', () => {
     'tmux',
     'screen',
     'bwrap',
+    'git',
+    'install',
+    'strace',
   ]
   beforeAll(async () => {
     const allow = programs.map((name) => `Bash(${name} *)`)
@@ -68,6 +71,14 @@ describe('options that start a program', () => {
     'xvfb-run -n 5 touch m',
     'watchexec -w . touch m',
     "bat --pager='touch m' a.txt",
+    "ssh -o ' ProxyCommand touch m' host",
+    'install -s --strip-program=touch a.txt b.txt',
+    "strace -o '|touch m' true",
+    "strace -f --output='!touch m' true",
+    "git fetch --upload-p='touch m' origin",
+    "git fetch-pack --exec 'touch m' origin",
+    "git rebase -ix 'touch m' main",
+    "git grep -nO'touch m' a",
   ])('denies `%s`, which starts a program that a rule denies', async (command) => {
     expect(await judge(command)).toBe('deny')
   })
@@ -80,6 +91,12 @@ describe('options that start a program', () => {
     "sed --expression='/a/,$ e touch m' a.txt",
     "sed '/x;/d;e touch m' a.txt",
     "sed 'sXaXtouch mXe' a.txt",
+    "sed '1etouch m' a.txt",
+    'git --config-env=core.pager=NAME log',
+    'git --config-env core.pager=NAME log',
+    "TAR_OPTIONS='-v' tar -tf x.tar",
+    'GIT_CONFIG_GLOBAL=a.txt git commit',
+    'GIT_TRACE2=/tmp/m git gc',
     "tmux new-session -d 'touch m'",
     'screen -dm touch m',
     'bwrap --bind / / touch m',
@@ -95,6 +112,8 @@ describe('options that start a program', () => {
     'sort -u --check a.txt',
     'ssh -o BatchMode=yes host',
     'sed -n 1,5p a.txt',
+    'strace -fo out.txt true',
+    'git fetch --update-shallow origin',
     "sed 's/the/e/' a.txt",
     "sed -E '/^end/,/else/s/(a|b){1,2}/x/g;$!d' a.txt",
     "sed 's|a e|b e|' a.txt",
