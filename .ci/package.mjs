@@ -1,12 +1,22 @@
-// What an installation weighs, and that it does everything with nothing else around it. Argument: a folder, not below a repository, where the packed program was installed.
+// What an installation weighs, and that it does everything with nothing else around it. Arguments: a folder, not below a repository, where the packed program was installed, and the tarball.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { cpSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-const most = { megabytes: 105, packages: 75 }
+const most = { megabytes: 100, packages: 60, tarball: 6.5 }
 const installed = join(process.argv[2], 'node_modules')
 
 const files = readdirSync(installed, { recursive: true })
@@ -21,6 +31,15 @@ console.log(
   `installed: ${megabytes} MB, ${packages} packages; at most ${most.megabytes} MB and ${most.packages} packages`,
 )
 assert(megabytes <= most.megabytes && packages <= most.packages, 'The installation is too large.')
+const tarball = statSync(process.argv[3]).size / 1e6
+console.log(`tarball: ${tarball.toFixed(2)} MB, at most ${most.tarball} MB`)
+assert(tarball <= most.tarball, 'The tarball is too large.')
+const shipped = JSON.parse(readFileSync(join(installed, 'vtcode/package.json'), 'utf8'))
+assert.deepEqual(
+  [shipped.scripts, shipped.devDependencies],
+  [undefined, undefined],
+  'The package names what only a checkout needs.',
+)
 const waste = files.filter(
   (name) =>
     /^vtcode\/(.*\.(map|tsbuildinfo|wasm)$|.*\.test\.[jt]s$|.*\.npmignore$)/.test(name) &&

@@ -91,7 +91,10 @@ await kernel.close()
 rmSync(nowhere, { recursive: true, force: true })
 
 rmSync('dist', { recursive: true, force: true })
-for (const folder of data) cpSync(join('build', folder), join('dist', folder), { recursive: true })
+// The index of the manifests is a page of the package, beside docs/.
+const isPage = (file) => file === join('build', 'manifests', 'README.md')
+for (const folder of data)
+  cpSync(join('build', folder), join('dist', folder), { recursive: true, filter: (file) => !isPage(file) })
 cpSync('build/test', 'dist/test', { recursive: true, filter: (file) => !file.endsWith('.d.ts') })
 // `vtcode/test` carries the published examples, so that a plugin's author can run the table of a slot.
 for (const file of ['tools.md', 'w.json']) cpSync(join('test/fixtures', file), join('dist/test/fixtures', file))

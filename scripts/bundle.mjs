@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { Script } from 'node:vm'
 import { rolldown } from 'rolldown'
 import { parseAst } from 'rolldown/parseAst'
+import { minifySync } from 'rolldown/utils'
 import { keepLicence, writeLicences } from './licences.mjs'
 import { folderOf, makeVendored, packageOf, vendor, vendored } from './vendor.mjs'
 
@@ -29,6 +30,7 @@ const begun = [
   'plugins/unified_search/outline_tree_sitter/worker.js',
   'plugins/unified_search/web/worker.js',
 ]
+const effects = new RegExp(`/(?:core/main|${begun.map((name) => name.slice(0, -'.js'.length)).join('|')})\\.ts$`)
 /** What strangers import, and settings in code. */
 const doors = [
   'core/index.js',
@@ -54,7 +56,7 @@ const groups = [
   },
   {
     name: 'kernel',
-    test: /^(?!.*\/node_modules\/).*\/core\/(?!bin|main|program_run|cli|config\/evaluate|trust\/module_hooks)|\/node_modules\/tapable\/|\/helpers\/esm\/usingCtx\.js$/,
+    test: /^(?!.*\/node_modules\/).*\/core\/(?!bin|main|program_run|cli|config\/evaluate|trust\/module_hooks)|\/helpers\/esm\/usingCtx\.js$/,
   },
   { name: 'lib', test: /\/plugins\/lib\/(?:base|process|state|values)\// },
   { name: 'terminal', test: /\/plugins\/lib\/terminal\/(?!commands|prompts)/ },
@@ -85,6 +87,8 @@ export async function bundleProgram(catalogue) {
     // Its paths are for types.
     tsconfig: false,
     external: apart,
+    // package.json names what ships; these are its sources, and what they import for its effects.
+    treeshake: { moduleSideEffects: [{ test: effects, sideEffects: true }] },
     plugins: [loader, vendored, late],
     resolve: {
       extensionAlias: { '.js': ['.ts', '.js'] },
@@ -111,11 +115,10 @@ export async function bundleProgram(catalogue) {
     comments: { annotation: false, jsdoc: false },
     codeSplitting: { includeDependenciesRecursively: false, groups },
   })
-  for (const { fileName, code } of output)
-    writeProgram(
-      fileName,
-      `(function (exports, require, module, __filename, __dirname, __import) {${withImports(code)}\n})`,
-    )
+  for (const chunk of output) {
+    const code = withImports(isForeign(chunk) ? shrink(chunk) : chunk.code)
+    writeProgram(chunk.fileName, `(function (exports, require, module, __filename, __dirname, __import) {${code}\n})`)
+  }
   for (const name of doors) writeProgram(name, passedOn(name, Object.keys(await import(here(`../build/${name}`)))))
   for (const name of begun) writeProgram(name, passedOn(name, []))
   writeFileSync(
@@ -128,6 +131,26 @@ export async function bundleProgram(catalogue) {
   const bundled = output.flatMap(({ moduleIds = [] }) => moduleIds.flatMap((id) => folderOf(id) ?? []))
   for (const folder of new Set(bundled)) keepLicence(folder)
   checkImports(output)
+}
+
+/** Returns whether a chunk is mostly code of other packages. Our own code stays readable in reports of errors. */
+function isForeign({ modules }) {
+  const lengthOf = (isOurs) =>
+    Object.entries(modules)
+      .filter(([id]) => (folderOf(id) === undefined) === isOurs)
+      .reduce((sum, [, { code }]) => sum + (code?.length ?? 0), 0)
+  return lengthOf(false) > 10 * lengthOf(true)
+}
+
+/** Makes a chunk a third smaller. Names of functions and classes stay, because libraries show and compare them. */
+function shrink({ fileName, code }) {
+  const { code: small, errors } = minifySync(fileName, code, {
+    compress: { target: 'es2022', keepNames: { function: true, class: true } },
+    mangle: { keepNames: true },
+    codegen: { removeWhitespace: true },
+  })
+  if (errors.length > 0) throw new Error(`${fileName} cannot be made smaller: ${errors[0].message}`)
+  return small
 }
 
 function writeProgram(fileName, text) {

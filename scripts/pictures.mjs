@@ -42,7 +42,7 @@ for (const name of ['answer', 'approval', 'streaming']) {
       '--disable-gpu',
       '--hide-scrollbars',
       `--window-size=${size}`,
-      `--screenshot=docs/images/${name}.png`,
+      `--screenshot=docs/images/${name}.webp`,
       join(folder, 'page.html'),
     ],
     { stdio: 'ignore' },

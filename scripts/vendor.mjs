@@ -8,9 +8,9 @@ import { keepLicence } from './licences.mjs'
 const require = createRequire(import.meta.url)
 export const vendor = 'dist/vendor'
 
-/** By the name that sources use, the file below `vendor`; the `imports` of package.json say where that is, from wherever a chunk lies. */
+/** Files below `vendor` by the name that sources use. The `imports` of package.json have the same entries. */
 const files = { yaml: 'yaml.cjs', 'smol-toml': 'smol-toml.cjs', unbash: 'unbash.cjs', jiti: 'jiti/lib/jiti.mjs' }
-const placeOf = (name) => `#vendor/${files[name]}`
+const placeOf = (name) => `#vendor/${name}`
 
 /** Makes the files. One of each serves `require`, which some callers need because they cannot wait, and `import`. */
 export async function makeVendored() {

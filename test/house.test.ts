@@ -54,19 +54,36 @@ const pluginOf = (file: string): string =>
     .slice(0, file.startsWith('plugins/dialect/') ? 4 : 3)
     .join('/')
 
-/** The user named these; the other packages of a plain install are compiled for a machine. */
-const card = ['@ast-grep/napi', 'ajv', 'cosmiconfig', 'execa', 'gray-matter', 'node-pty', 'tapable', 'web-tree-sitter']
+/** The user named these eight. The other package of a plain install is compiled for a machine. */
+const card = {
+  installed: ['@ast-grep/napi', 'gray-matter', 'node-pty', 'web-tree-sitter'],
+  bundled: ['ajv', 'cosmiconfig', 'execa', 'tapable'],
+}
 
 describe('dependencies of a plain install', () => {
   it('installs only the listed packages, and runs no install script', () => {
     type Tree = Record<string, { dev?: boolean; hasInstallScript?: boolean }>
-    const { dependencies = {}, optionalDependencies = {} } = JSON.parse(text('package.json')) as Record<string, object>
-    expect(Object.keys(dependencies)).toEqual([...card, '@vscode/ripgrep'].sort())
+    const {
+      dependencies = {},
+      optionalDependencies = {},
+      devDependencies = {},
+    } = JSON.parse(text('package.json')) as Record<string, object>
+    expect(Object.keys(dependencies)).toEqual([...card.installed, '@vscode/ripgrep'].sort())
+    expect(card.bundled.filter((name) => !(name in devDependencies))).toEqual([])
     expect(Object.keys(optionalDependencies).filter((name) => !name.startsWith('@ast-grep/cli-'))).toEqual([])
     const { packages } = JSON.parse(text('package-lock.json')) as { packages: Tree }
     expect(
       Object.keys(packages).filter((path) => path !== '' && !packages[path]!.dev && packages[path]!.hasInstallScript),
     ).toEqual([])
+  })
+})
+
+describe('bundled packages', () => {
+  it('bundles no package that is installed, and the others of the card', () => {
+    const bundled = [...text('dist/vendor/LICENSES.txt').matchAll(/^(\S+) \d\S* \([^)]+\)$/gm)].map(([, name]) => name!)
+    expect(card.bundled.filter((name) => !bundled.includes(name))).toEqual([])
+    const { dependencies } = JSON.parse(text('package.json')) as { dependencies: object }
+    expect(bundled.filter((name) => name in dependencies)).toEqual([])
   })
 })
 

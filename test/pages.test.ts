@@ -134,6 +134,18 @@ describe('manual', () => {
     const packed = packedFiles(project)
     expect(manual.filter((name) => !packed.includes(name))).toEqual([])
   })
+
+  it('links only to packed files from packed pages', () => {
+    const packed = new Set(packedFiles(project))
+    const pages = [...packed].filter((name) => name.endsWith('.md') && !name.startsWith('dist/'))
+    expect(pages).toContain('skills/plugin-author/references/modules.md')
+    const dead = pages.flatMap((name) =>
+      linksOf(textOf(name))
+        .filter(({ path }) => path && !packed.has(join(dirname(name), path)))
+        .map(({ path }) => `${name}: ${path}`),
+    )
+    expect(dead).toEqual([])
+  })
 })
 
 describe.each([...manual, 'AGENTS.md', 'core/README.md', 'manifests/README.md', 'test/bench/README.md'])(
@@ -143,9 +155,7 @@ describe.each([...manual, 'AGENTS.md', 'core/README.md', 'manifests/README.md', 
     const from = dirname(join(project, name))
 
     it('links only to existing files and headings', () => {
-      for (const [, path, heading] of text
-        .replace(/^```[\s\S]*?^```$/gm, '')
-        .matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)) {
+      for (const { path, heading } of linksOf(text)) {
         const file = path ? join(from, path) : join(project, name)
         expect(existsSync(file), file).toBe(true)
         if (heading !== undefined) expect(headings(readFileSync(file, 'utf8')), `${path}#${heading}`).toContain(heading)
@@ -157,7 +167,9 @@ describe.each([...manual, 'AGENTS.md', 'core/README.md', 'manifests/README.md', 
       const written = new Set(
         storyOf(join(project, name)).steps.flatMap(({ before }) => before.map(({ path }) => path)),
       )
-      const floors = ['.', 'core', 'plugins', 'plugins/lib'].map((floor) => join(project, floor)).concat(from)
+      const floors = ['.', 'core', 'plugins', 'plugins/lib', 'manifests']
+        .map((floor) => join(project, floor))
+        .concat(from)
       for (const [, path] of text.matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|mjs|yaml))`/g)) {
         if (!/^(?:acme|~|\.vtcode)/.test(path!) && !written.has(path!))
           expect(
@@ -168,6 +180,15 @@ describe.each([...manual, 'AGENTS.md', 'core/README.md', 'manifests/README.md', 
     })
   },
 )
+
+/** Returns the links of a page that lead to a file or a heading. */
+const linksOf = (text: string): { path: string; heading: string | undefined }[] =>
+  [
+    ...text
+      .replace(/^```[\s\S]*?^```$/gm, '')
+      .replace(/``.*?``|`[^`\n]*`/g, '')
+      .matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g),
+  ].map(([, path = '', heading]) => ({ path, heading }))
 
 interface Node {
   properties?: Record<string, Node>

@@ -34,16 +34,27 @@ export function loadBuiltCheck(schema: Schema): ValidateFunction | undefined {
   return existsSync(file) ? (load(file) as unknown as BuiltCheck).made(pattern, { command: isCommand }) : undefined
 }
 
-/** Creates the script of a check. It needs no file of the compiler: finding one would take longer than the check. */
+/**
+ * Replaces what a generated check requires of ajv by its code, for the build: the package has no folder of ajv, and
+ * finding one would take longer than the check. Throws if something else is required.
+ */
+export async function inlineRuntime(check: string): Promise<string> {
+  const [ucs2length, equal] = await Promise.all([
+    import('ajv/dist/runtime/ucs2length.js'),
+    import('ajv/dist/runtime/equal.js'),
+  ])
+  const functions: Record<string, { toString(): string }> = {
+    ucs2length: ucs2length.default.default,
+    equal: equal.default.default,
+  }
+  return check.replace(/require\("ajv\/dist\/runtime\/(\w+)"\)/g, (call, name: string) => {
+    if (!functions[name]) throw new Error(`A check needs ${call}. Add it to inlineRuntime.`)
+    return `{ default: ${functions[name].toString()} }`
+  })
+}
+
 async function createCheckScript(check: string): Promise<string> {
-  const {
-    default: { default: ucs2length },
-  } = await import('ajv/dist/runtime/ucs2length.js')
-  const alone = check.replaceAll(
-    'require("ajv/dist/runtime/ucs2length")',
-    () => `{ default: ${ucs2length.toString()} }`,
-  )
-  const body = `const module = {};\n${alone}\nreturn module.exports`
+  const body = `const module = {};\n${await inlineRuntime(check)}\nreturn module.exports`
   return `(function (exports, require) {exports.made = (pattern, formats) => { ${body} }\n})\n`
 }
 

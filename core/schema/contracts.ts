@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { ValidateFunction } from 'ajv'
 import type { Kind, Manifest, Schema } from '../shapes/index.js'
 import { programFile, requireLibrary } from '../system/index.js'
+import { inlineRuntime } from './built.js'
 import { toFaults, type ContractFault } from './explain.js'
 
 export type Contract =
@@ -64,7 +65,7 @@ export async function compileContract(name: Contract): Promise<string> {
   ])
   // A provider has the same schema in a manifest and in the settings.
   if (name === 'manifest.1.json') ajv.addSchema(readContract('config.1.json'))
-  return standalone.default(ajv, ajv.compile(readContract(name)))
+  return inlineRuntime(standalone.default(ajv, ajv.compile(readContract(name))))
 }
 
 let keys: Record<string, string[]> | undefined

@@ -79,7 +79,7 @@ function renderCatalogue(builtin: ContributionInfo[], slots: SlotInfo[]): string
   })
   const others = builtin
     .filter(({ kind }) => kind !== 'action')
-    .map((one) => [one.kind, one.verb ?? toShortName(one), takeFirstSentence(one.description ?? ''), renderLink(one)])
+    .map((one) => [one.kind, one.verb ?? toShortName(one), takeFirstSentence(one.description ?? ''), renderFile(one)])
   return `# Manifests
 
 The tools and other contributions of vtcode. Each file is data that names a module in \`plugins/\`;
@@ -94,15 +94,14 @@ ${renderTable(['kind', 'name', 'purpose', 'manifest'], others)}`
 function renderHandlers(chain: readonly string[], builtin: ContributionInfo[], slot: string): string {
   return chain
     .flatMap((id) => builtin.filter((one) => one.id === id && one.slot === slot))
-    .map((one) => `${renderLink(one)}${one.stage === 'primary' ? '' : ` (${one.stage})`}`)
+    .map((one) => `${renderFile(one)}${one.stage === 'primary' ? '' : ` (${one.stage})`}`)
     .join(', ')
 }
 
 const toShortName = ({ id }: ContributionInfo): string => id.slice(id.indexOf(':') + 1)
-const renderLink = (one: ContributionInfo): string => {
-  const path = relative(join(one.file.slice(0, one.file.lastIndexOf('/manifests/')), 'manifests'), one.file)
-  return `[${path}](${path})`
-}
+/** Names a manifest without a link: the package ships the page, and the manifests in another folder. */
+const renderFile = (one: ContributionInfo): string =>
+  `\`${relative(join(one.file.slice(0, one.file.lastIndexOf('/manifests/')), 'manifests'), one.file)}\``
 const takeFirstSentence = (text: string): string =>
   /^[\s\S]*?[.!?](?=\s|$)/.exec(text.trim())?.[0].replace(/\s+/g, ' ') ?? text.trim()
 

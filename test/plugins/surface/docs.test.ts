@@ -20,9 +20,7 @@ it('notices a stale page with vtcode docs --check and writes it with vtcode docs
   expect(await docs('--check')).toMatchObject({ code: 1, stderr: expect.stringContaining('manifests/README.md') })
   expect((await docs()).code).toBe(0)
   expect((await docs('--check')).code).toBe(0)
-  expect(readFileSync(join(made.root, 'manifests/README.md'), 'utf8')).toContain(
-    '[unified_search/grep.yaml](unified_search/grep.yaml)',
-  )
+  expect(readFileSync(join(made.root, 'manifests/README.md'), 'utf8')).toContain('`unified_search/grep.yaml`')
 })
 
 it('writes the tables of the agent-loop page with vtcode docs, and nothing else in it', async () => {
