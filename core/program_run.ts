@@ -53,8 +53,10 @@ export class ProgramRun {
       : error instanceof VtError
         ? error.problem
         : this.#internal(error)
+    // A fault of a settings file names its line instead.
+    const prefix = code.startsWith('VT_CONFIG_') && code !== 'VT_CONFIG_INVALID' ? `${code}: ` : ''
     this.#host.stderr.write(
-      visible(redactText(`vtcode: error: ${message}\n${isUsage ? '' : '  '}${renderPlainText(hint)}\n`)),
+      visible(redactText(`vtcode: error: ${prefix}${message}\n${isUsage ? '' : '  '}${renderPlainText(hint)}\n`)),
     )
     return isUsage ? 2 : code.startsWith('VT_CONFIG_') ? 3 : 1
   }

@@ -46,7 +46,7 @@ const groups = [
   {
     name: 'front',
     priority: 2,
-    test: /^(?!.*\/node_modules\/).*\/core\/(?:cli\/(?:compiled|flags)|system\/(?:program_files|seal|state_file)|shapes\/types|config\/root|documents\/watch)\.ts/,
+    test: /^(?!.*\/node_modules\/).*\/core\/(?:cli\/(?:compiled|flags)|system\/(?:program_files|seal|small_file|state_file)|shapes\/types|config\/(?:root|places)|documents\/(?:watch|package_file))\.ts/,
   },
   // What a screen shows before the kernel is there.
   {

@@ -13,15 +13,22 @@ export interface EvaluationInput {
 
 /**
  * Evaluates a settings file in TypeScript or JavaScript in this program, and returns its default export, called if it
- * is a function.
+ * is a function. `bytes` is its content if it was opened before.
  */
-export async function evaluate(file: string, input: EvaluationInput, alone?: true): Promise<unknown> {
+export async function evaluate(
+  file: string,
+  input: EvaluationInput,
+  { alone, bytes }: { alone?: true; bytes?: Buffer } = {},
+): Promise<unknown> {
   const jiti = await createCompiler(file, { ...(alone && { alone }) }, { interopDefault: false })
-  const module = (await loadCode(file, async (text) =>
-    jiti.evalModule(text, { filename: file, async: true, forceTranspile: true }),
-  )) as object
-  if (!('default' in module)) throw new Error('it has no default export')
-  const value = module.default
+  const module = (await jiti.evalModule(await loadCode(file, bytes), {
+    filename: file,
+    async: true,
+    forceTranspile: true,
+  })) as object
+  // A CommonJS file exports the settings themselves.
+  if (!('default' in module) && !file.endsWith('.cjs')) throw new Error('it has no default export')
+  const value = 'default' in module ? module.default : module
   return typeof value === 'function' ? value(input) : value
 }
 
@@ -29,7 +36,8 @@ const CHILD_SCRIPT = `
 const [module, file, input] = process.argv.slice(1)
 const { evaluate } = await import(module)
 try {
-  process.send({ value: JSON.stringify(await evaluate(file, JSON.parse(input), true)) }, () => process.exit())
+  const value = await evaluate(file, JSON.parse(input), { alone: true })
+  process.send({ value: JSON.stringify(value) }, () => process.exit())
 } catch (error) {
   process.send({ error: String(error?.message ?? error) }, () => process.exit())
 }`

@@ -13,6 +13,7 @@ export {
 export type { Config } from '../shapes/index.js'
 export { resolveHome } from '../system/index.js'
 export { findRoot } from './root.js'
+export { WORKSPACE_PLACES } from './places.js'
 export { resolveEnvironment } from './environment.js'
 export type { SettingsSource } from './source.js'
 export type { Origin } from './types.js'

@@ -1,24 +1,36 @@
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { readSmallFile } from '../system/index.js'
+import { hasPackageSettings, PACKAGE_FILE } from '../documents/index.js'
+import { OWN_PLACES, RC_PLACES } from './places.js'
+
+const MARKS = ['.vtcode', '.git', ...OWN_PLACES]
+/** Largest `package.json` that can mark a workspace, in bytes. */
+const MAX_PACKAGE_BYTES = 256 * 1024
 
 /**
  * Returns the nearest folder upwards with settings, `.vtcode` or `.git`, else the folder itself. The user's own
- * `.vtcode` does not count. Above the folder, neither does `/` or a folder that everybody can write: any user could
- * make `/tmp` the workspace of all folders below it.
+ * `.vtcode` does not count, nor do files such as `~/.vtcoderc`: they would make the home folder the workspace of all
+ * folders in it. Above the folder, neither does `/` or a folder that everybody can write: any user could make `/tmp`
+ * the workspace of all folders below it.
  */
 export function findRoot(start: string, home: string): string {
-  const marks = [
-    '.vtcode',
-    '.git',
-    ...['ts', 'mts', 'js', 'mjs', 'json', 'yaml', 'yml'].map((end) => `vtcode.config.${end}`),
-  ]
   const top = realpathSync(start)
   for (let folder = top; ; folder = dirname(folder)) {
-    const isMarked = marks.some((mark) => join(folder, mark) !== home && existsSync(join(folder, mark)))
     const isTop = dirname(folder) === folder
-    if (isMarked && (folder === top || !(isTop || isOpen(folder)))) return folder
+    if (isMarked(folder, home) && (folder === top || !(isTop || isOpen(folder)))) return folder
     if (isTop) return top
   }
+}
+
+function isMarked(folder: string, home: string): boolean {
+  const has = (mark: string) => join(folder, mark) !== home && existsSync(join(folder, mark))
+  return MARKS.some(has) || (folder !== dirname(home) && (RC_PLACES.some(has) || declaresSettings(folder)))
+}
+
+function declaresSettings(folder: string): boolean {
+  const text = readSmallFile(join(folder, PACKAGE_FILE), MAX_PACKAGE_BYTES)
+  return text !== undefined && hasPackageSettings(text)
 }
 
 /** Returns whether everybody can write into a folder. */

@@ -13,7 +13,7 @@ import {
   type Settings,
 } from '../shapes/index.js'
 import { programFile, sha256 } from '../system/index.js'
-import { isWritableByRootOnly, openParseCache } from '../documents/index.js'
+import { isWritableByRootOnly, openParseCache, type FoundFile } from '../documents/index.js'
 import { readContract } from '../schema/index.js'
 import {
   findConsentWorkspace,
@@ -26,10 +26,10 @@ import {
   type TrustItem,
 } from '../trust/index.js'
 import { merge } from './merge.js'
+import { findOnly, findWorkspaceFiles, isSameFolder, openFile } from './find_files.js'
+import { LOCAL_PLACES, MANAGED_PLACES, OWN_PLACES, STATE_PLACES, WORKSPACE_PLACES } from './places.js'
 import {
   parseAssignment,
-  CODE_ENDINGS,
-  DATA_ENDINGS,
   createCheckedSource,
   readCodeFile,
   readDataFile,
@@ -108,24 +108,24 @@ async function readFileSources(
   const input = { cwd: workspace, env, ...(mode && { mode }) }
   const { timeoutMs = DEFAULT_TIMEOUTS.settings } = options
   const cache = openParseCache(home, workspace)
-  const own = (layer: 'user' | 'call', file: string) =>
-    isCode(file) ? readCodeFile(layer, file, input) : readDataFile(layer, file, { cache })
+  const own = (layer: 'user' | 'call', found: FoundFile) =>
+    isCode(found.file) ? readCodeFile(layer, found, input) : readDataFile(layer, found, cache)
   const sources: SettingsSource[] = []
 
   for (const folder of [home, join(workspace, '.vtcode')]) requireFolder(folder)
-  const managed = findOnly(addEndings(join(admin, 'vtcode.config'), DATA_ENDINGS))
-  if (managed && isOwnedByRoot([admin, managed], diagnostics))
-    sources.push(await readDataFile('admin', managed, { cache }))
-  const users = findOnly(addEndings(join(home, 'vtcode.config'), [...CODE_ENDINGS, ...DATA_ENDINGS]))
+  const managed = await findOnly(admin, MANAGED_PLACES)
+  if (managed && isOwnedByRoot([admin, managed.file], diagnostics))
+    sources.push(await readDataFile('admin', managed, cache))
+  const users = await findOnly(home, OWN_PLACES)
   if (users) {
-    requireOwn([home, users])
+    requireOwn([home, users.file])
     sources.push(await own('user', users))
   }
 
   const adopted = findAdoptedFile(home, workspace)
   if (adopted && existsSync(adopted)) {
     requireOwn([home, adopted])
-    sources.push(await readDataFile('user', adopted, { cache }))
+    sources.push(await readDataFile('user', await openFile(adopted), cache))
   }
 
   const instead = configs.findLast((one) => typeof one === 'string' && !one.includes('='))
@@ -137,14 +137,15 @@ async function readFileSources(
         { problem: `Settings file not found: '${instead}'.` },
         { hint, details: { files: [resolve(instead)] } },
       )
-    sources.push(await own('call', resolve(instead)))
+    sources.push(await own('call', await openFile(resolve(instead))))
   } else {
-    for (const file of findWorkspaceFiles(workspace, home)) {
+    for (const found of await findWorkspaceFiles(workspace, home)) {
+      const { file } = found
       const item = isCode(file) ? toConfigItem(file, workspace) : undefined
-      if (!item) sources.push(await readDataFile('workspace', file, { within: workspace, cache }))
+      if (!item) sources.push(await readDataFile('workspace', found, cache))
       else if (agreed(item))
         sources.push(
-          await readCodeFile('workspace', file, input, {
+          await readCodeFile('workspace', found, input, {
             wait: timeoutMs,
             from: toCopyPath(copyConsentedFiles(home, item.agreed!), item.agreed!, file),
           }),
@@ -228,8 +229,13 @@ export async function validateConfigFile(file: string): Promise<Diagnostic[]> {
   const path = resolve(file)
   try {
     if (isCode(path))
-      await readCodeFile('call', path, { cwd: process.cwd(), env: process.env }, { wait: DEFAULT_TIMEOUTS.settings })
-    else await readDataFile('call', path)
+      await readCodeFile(
+        'call',
+        await openFile(path),
+        { cwd: process.cwd(), env: process.env },
+        { wait: DEFAULT_TIMEOUTS.settings },
+      )
+    else await readDataFile('call', await openFile(path))
     return []
   } catch (error) {
     if (!(error instanceof VtError)) throw error
@@ -249,12 +255,10 @@ export function listSettingsLocations({
   admin?: string
 }): string[] {
   const folder = join(workspace, '.vtcode')
-  const stems = [
-    join(admin, 'vtcode.config'),
-    join(home, 'vtcode.config'),
-    join(workspace, 'vtcode.config'),
-    join(folder, 'config'),
-    join(folder, 'config.local'),
+  const places = [
+    ...MANAGED_PLACES.map((place) => join(admin, place)),
+    ...OWN_PLACES.map((place) => join(home, place)),
+    ...[...WORKSPACE_PLACES, ...STATE_PLACES, ...LOCAL_PLACES].map((place) => join(workspace, place)),
   ]
   const others = [
     join(folder, 'tool-policy.json'),
@@ -262,35 +266,7 @@ export function listSettingsLocations({
     join(home, 'plugins.lock.json'),
     join(folder, 'plugins.lock.json'),
   ]
-  return [...stems.flatMap((stem) => addEndings(stem, [...CODE_ENDINGS, ...DATA_ENDINGS])), ...others]
-}
-
-const addEndings = (stem: string, endings: readonly string[]): string[] => endings.map((end) => `${stem}.${end}`)
-
-/**
- * Finds the settings files of a workspace; a later file overrides an earlier one. The user's own folder is not read
- * twice.
- */
-function findWorkspaceFiles(workspace: string, home: string): string[] {
-  const folder = join(workspace, '.vtcode')
-  const root = addEndings(join(workspace, 'vtcode.config'), [...CODE_ENDINGS, ...DATA_ENDINGS])
-  const inFolder = (stem: string) => (isSameFolder(folder, home) ? [] : addEndings(join(folder, stem), DATA_ENDINGS))
-  const stems = [[...root, ...inFolder('config')], inFolder('config.local')]
-  return stems.map(findOnly).filter((file) => file !== undefined)
-}
-
-/** Returns the file that exists. Throws VT_CONFIG_AMBIGUOUS if there are two. */
-function findOnly(candidates: readonly string[]): string | undefined {
-  const found = candidates.filter((file) => lstatSync(file, { throwIfNoEntry: false }))
-  if (found.length > 1)
-    throw problem('VT_CONFIG_AMBIGUOUS', { files: found.join(' and ') }, { details: { files: found } })
-  return found[0]
-}
-
-function isSameFolder(a: string, b: string): boolean {
-  if (!existsSync(a) || !existsSync(b)) return false
-  const [one, other] = [statSync(a), statSync(b)]
-  return one.dev === other.dev && one.ino === other.ino
+  return [...places, ...others]
 }
 
 /** Requires the settings folder to be a real folder or missing. */

@@ -1,17 +1,19 @@
-import { extname } from 'node:path'
+import { basename, extname } from 'node:path'
 import { firstLine, toJson, problem, VtError, type JsonObject, type Layer } from '../shapes/index.js'
 import {
   FORBIDDEN_KEYS,
   parseDocument,
   parseCheckedJson,
   parseData,
-  readBytes,
+  PACKAGE_FILE,
+  type FoundFile,
   type ParsedDocument,
   type ParseCache,
 } from '../documents/index.js'
 import { checkContract, type ContractFault } from '../schema/index.js'
 import type { EvaluationInput } from './evaluate.js'
 import { registerLiterals } from './literal_secrets.js'
+import { CODE_ENDINGS } from './places.js'
 
 /** The settings of one file, variable or option. */
 export interface SettingsSource {
@@ -27,25 +29,22 @@ export interface SettingsSource {
   isTrusted?(path: string, value: unknown): boolean
 }
 
-export const DATA_ENDINGS = ['json', 'yaml', 'yml']
-export const CODE_ENDINGS = ['ts', 'mts', 'js', 'mjs']
 export const isCode = (file: string): boolean => CODE_ENDINGS.includes(extname(file).slice(1))
 
 /**
- * Reads a settings file in a data format, below `within` if that is set; a file in the cache is not checked again.
- * Throws VT_CONFIG_INVALID.
+ * Parses a settings file in a data format; one in the cache is not checked again. Of a `package.json`, only the member
+ * `vtcode` counts. Throws VT_CONFIG_INVALID.
  */
 export async function readDataFile(
   layer: Layer,
-  file: string,
-  { within, cache }: { within?: string; cache?: ParseCache | undefined } = {},
+  { file, bytes }: FoundFile,
+  cache?: ParseCache,
 ): Promise<SettingsSource> {
+  if (basename(file) === PACKAGE_FILE) return readPackageFile(layer, { file, bytes })
   const json = extname(file) === '.json'
   const sort = json ? 'settings_json' : 'settings_yaml'
-  let flawless = false
+  const flawless = cache?.get(sort, bytes) === true
   const data = await wrapReadErrors(file, async () => {
-    const bytes = readBytes(file, { within })
-    flawless = cache?.get(sort, bytes) === true
     if (!flawless) return parseDocument(file, bytes)
     return json ? parseCheckedJson(bytes, file) : parseData(bytes, file)
   })
@@ -54,18 +53,24 @@ export async function readDataFile(
   return source
 }
 
+async function readPackageFile(layer: Layer, { file, bytes }: FoundFile): Promise<SettingsSource> {
+  const data = await wrapReadErrors(file, () => parseDocument(file, bytes))
+  const value = ((data.value as JsonObject | null)?.['vtcode'] ?? {}) as JsonObject
+  return checkSource({ layer, file, value }, { value, bytes, at: (path) => data.at(['vtcode', ...path]) })
+}
+
 /**
  * Reads a settings file in code, run in this program or, with `wait`, in a child process for at most so many
  * milliseconds; `from` is its consented copy. Throws VT_CONFIG_INVALID.
  */
 export async function readCodeFile(
   layer: Layer,
-  file: string,
+  { file, bytes }: FoundFile,
   input: EvaluationInput,
   { wait, from = file }: { wait?: number; from?: string } = {},
 ): Promise<SettingsSource> {
   const { evaluate, evaluateInChild } = await import('./evaluate.js')
-  const run = () => (wait === undefined ? evaluate(from, input) : evaluateInChild(from, input, wait))
+  const run = () => (wait === undefined ? evaluate(from, input, { bytes }) : evaluateInChild(from, input, wait))
   const value = await wrapReadErrors(file, () => (from === file ? run() : run().catch(explainImport)))
   return checkSource({ layer, file, value: value as JsonObject })
 }
@@ -103,7 +108,7 @@ export function parseAssignment(path: readonly string[], text: string): JsonObje
 }
 
 /** Converts every error of a read to a fault of the settings. */
-async function wrapReadErrors<T>(file: string, read: () => Promise<T>): Promise<T> {
+export async function wrapReadErrors<T>(file: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read()
   } catch (error) {

@@ -1,16 +1,20 @@
-import { statSync } from 'node:fs'
+import fs from 'node:fs'
+import { basename, join } from 'node:path'
 import type { LoaderSync, PublicExplorerSync } from 'cosmiconfig'
-import { problem } from '../shapes/index.js'
-import { programFile } from '../system/index.js'
-import { decodeDocument, parseText, readBytes, type ParsedDocument } from './document.js'
+import { decodeDocument, limits, parseText, readBytes, type ParsedDocument } from './document.js'
+import { hasPackageSettings, MODULE_NAME, PACKAGE_FILE } from './package_file.js'
 
 /** Files that are executed, not parsed. */
 const CODE_PATTERN = /\.[cm]?[jt]s$/
 
-/** Largest settings file that is code, in bytes. A larger file of any kind is not passed to cosmiconfig. */
-const MAX_BYTES = 16 * 1_048_576
+/** Largest settings file that is code, in bytes. */
+const MAX_CODE_BYTES = 16 * 1_048_576
 
-let explorer: Promise<PublicExplorerSync> | undefined
+/** A settings file with its content from our own open. */
+export interface FoundFile {
+  file: string
+  bytes: Buffer
+}
 
 /** Opens one settings or manifest file below `within` and parses it with `parseDocument`. */
 export async function loadDocument(file: string, within?: string): Promise<ParsedDocument> {
@@ -18,66 +22,162 @@ export async function loadDocument(file: string, within?: string): Promise<Parse
 }
 
 /**
- * Parses one settings or manifest file through cosmiconfig; `bytes` come from our own open. Accepts only data, uses our
- * own parser and caches nothing. The caller names the file: cosmiconfig's search is not used, because it runs code and
- * reports an unreadable file as absent. An empty file is `null`. Throws VT_MANIFEST_INVALID, VT_MANIFEST_LIMIT,
- * VT_FILE_STALE and system errors.
+ * Parses one settings or manifest file through cosmiconfig; `bytes` come from our own open, and cosmiconfig reads
+ * nothing else. Accepts only data, uses our own parser and caches nothing. An empty file is `null`. Throws
+ * VT_MANIFEST_INVALID and VT_MANIFEST_LIMIT.
  */
 export async function parseDocument(file: string, bytes: Buffer): Promise<ParsedDocument> {
   if (CODE_PATTERN.test(file)) throw new Error(`${file} is not data.`)
   const yaml = await import('yaml')
   const text = decodeDocument(bytes, file)
-  return readThroughCosmiconfig(file, bytes, (confirmedText) => parseText(yaml, confirmedText ?? text, bytes, file))
+  return parseText(yaml, (await loadText(file, bytes)) ?? text, bytes, file)
 }
 
-/** Opens a settings file that is code and passes the text that cosmiconfig read to `run`. Throws as `parseDocument`. */
-export async function loadCode<T>(file: string, run: (text: string) => Promise<T>): Promise<T> {
-  const bytes = readBytes(file, { limit: MAX_BYTES })
-  return readThroughCosmiconfig(file, bytes, (text = '') => run(text))
+/** Opens one settings file, which may be code, below `within`. Throws as `readBytes`. */
+export const openSettings = (file: string, within?: string): FoundFile => ({
+  file,
+  bytes: readBytes(file, { within, limit: CODE_PATTERN.test(file) ? MAX_CODE_BYTES : limits.bytes }),
+})
+
+/**
+ * Returns the text of a settings file that is code, as cosmiconfig loads it; without `bytes` opens the file. Throws as
+ * `readBytes`.
+ */
+export async function loadCode(file: string, bytes?: Buffer): Promise<string> {
+  return (await loadText(file, bytes ?? openSettings(file).bytes)) ?? ''
 }
 
 /**
- * Reads a file through cosmiconfig, which opens it a second time without our checks of pipes, sizes and links. So our
- * read comes first, and the text of cosmiconfig is accepted only if it is equal. `take` gets the text, or nothing for
- * an empty file.
+ * Finds the settings files of a folder with cosmiconfig, at these places in this order. Each existing place is opened
+ * once, by us: links lead only below `within`, pipes, devices and oversized files are refused. A `package.json` counts
+ * if it has a member `vtcode`; one that cannot be read has none. Throws VT_MANIFEST_INVALID, VT_MANIFEST_LIMIT and
+ * system errors for the only file; of several, a file that cannot be read is empty.
  */
-async function readThroughCosmiconfig<T>(file: string, bytes: Buffer, take: (text?: string) => T): Promise<T> {
-  const cosmiconfig = await (explorer ??= createExplorer())
-  const stale = () =>
-    problem(
-      'VT_FILE_STALE',
-      { path: file },
-      { hint: 'Load it again after the last write.', details: { files: [file] } },
-    )
-  // Loading the parsers takes a while: a pipe that replaced the file meanwhile would block, and a huge file would be
-  // read.
-  const stat = statSync(file)
-  if (!stat.isFile() || stat.size > MAX_BYTES) throw stale()
-  const found = cosmiconfig.load(file)
-  const text = !found || found.isEmpty ? undefined : (found.config as () => string)()
-  const ours = bytes.toString('utf8')
-  if (text === undefined ? ours.trim() !== '' : text !== ours) throw stale()
-  return take(text?.replace(/^\ufeff/, ''))
+export async function searchFolder(
+  folder: string,
+  places: readonly string[],
+  { within }: { within?: string } = {},
+): Promise<FoundFile[]> {
+  const opened = openPlaces(folder, places, within)
+  // Most folders have no settings: such a start does not load cosmiconfig.
+  if (opened.size === 0) return []
+  const Explorer = await importExplorer()
+  const found: string[] = []
+  for (let rest = places; rest.length > 0;) {
+    const explorer = new Explorer(createOptions(rest, loadFound))
+    const file = readThrough(opened, () => explorer.search(folder))?.filepath
+    if (file === undefined) break
+    found.push(file)
+    // Cosmiconfig stops at the first place. The search continues after it, because a second file is an error.
+    rest = rest.slice(rest.findIndex((place) => join(folder, place) === file) + 1)
+  }
+  return found.map((file) => {
+    const bytes = opened.get(file)!
+    if (bytes instanceof Error && found.length === 1) throw bytes
+    return { file, bytes: bytes instanceof Error ? Buffer.alloc(0) : bytes }
+  })
 }
 
-/** Creates the explorer that all files share; an asynchronous one takes ten times the time. */
-async function createExplorer(): Promise<PublicExplorerSync> {
-  const { cosmiconfigSync } = await import('cosmiconfig')
-  const loader: LoaderSync = (_, text) => {
-    // Returns a function, so that cosmiconfig finds no `$import` to follow. Of a file named package.*, cosmiconfig
-    // takes the member named 'vtcode'.
-    const returnText = () => text
-    return Object.assign(returnText, { vtcode: returnText })
+type Opened = ReadonlyMap<string, Buffer | Error>
+
+function openPlaces(folder: string, places: readonly string[], within: string | undefined): Opened {
+  const opened = new Map<string, Buffer | Error>()
+  for (const place of places) {
+    const file = join(folder, place)
+    if (!exists(file)) continue
+    if (place === PACKAGE_FILE) {
+      const bytes = readPackageFile(file, within)
+      if (bytes) opened.set(file, bytes)
+    } else opened.set(file, tryOpen(file, within))
   }
-  const loaders = Object.fromEntries(
-    ['.yaml', '.yml', '.json', '.js', '.cjs', '.mjs', '.ts', 'noExt', 'default'].map((end) => [end, loader]),
-  )
-  const cwd = process.cwd
-  // Constructing an explorer executes `.config/config.js` of the working folder; our own folder has none.
-  process.cwd = () => programFile('core')
+  return opened
+}
+
+function tryOpen(file: string, within: string | undefined): Buffer | Error {
   try {
-    return cosmiconfigSync('vtcode', { cache: false, searchPlaces: [], loaders })
+    return openSettings(file, within).bytes
+  } catch (error) {
+    return error as Error
+  }
+}
+
+function exists(file: string): boolean {
+  try {
+    return fs.lstatSync(file, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    // A parent is no folder.
+    return false
+  }
+}
+
+/** Reads a package file that may have settings. A broken one has none, so it does not stop the work that repairs it. */
+function readPackageFile(file: string, within: string | undefined): Buffer | undefined {
+  try {
+    const bytes = readBytes(file, { within })
+    return bytes.includes(MODULE_NAME) ? bytes : undefined
+  } catch {
+    return undefined
+  }
+}
+
+let explorer: Promise<PublicExplorerSync> | undefined
+
+/** Loads one file through cosmiconfig and returns its text; nothing for an empty file. */
+async function loadText(file: string, bytes: Buffer): Promise<string | undefined> {
+  const loader = await (explorer ??= importExplorer().then((Explorer) => new Explorer(createOptions([], loadAny))))
+  const found = readThrough(new Map([[file, bytes]]), () => loader.load(file))
+  return !found || found.isEmpty ? undefined : (found.config as () => string)().replace(/^\ufeff/, '')
+}
+
+/**
+ * Imports the class that the public functions of cosmiconfig use. Those functions first look for settings of
+ * cosmiconfig itself, and execute `.config/config.js` of the working folder.
+ */
+async function importExplorer(): Promise<ExplorerClass> {
+  // The declarations of the package leave the class out.
+  const module = (await import('cosmiconfig/dist/ExplorerSync.js')) as unknown as { ExplorerSync: ExplorerClass }
+  return module.ExplorerSync
+}
+type ExplorerClass = new (options: ReturnType<typeof createOptions>) => PublicExplorerSync
+
+/** Returns a function as content, so that cosmiconfig finds no `$import` to follow. */
+const loadAny: LoaderSync = (_, text) => {
+  const returnText = () => text
+  // Of a file named package.*, cosmiconfig takes the member named 'vtcode'.
+  return Object.assign(returnText, { [MODULE_NAME]: returnText })
+}
+const loadFound: LoaderSync = (file, text) =>
+  basename(file) === PACKAGE_FILE && !hasPackageSettings(text) ? {} : loadAny(file, text)
+
+const createOptions = (searchPlaces: readonly string[], loader: LoaderSync) => ({
+  moduleName: MODULE_NAME,
+  searchPlaces: [...searchPlaces],
+  loaders: Object.fromEntries(
+    ['.yaml', '.yml', '.json', '.js', '.cjs', '.mjs', '.ts', '.mts', 'noExt', 'default'].map((end) => [end, loader]),
+  ),
+  searchStrategy: 'none' as const,
+  metaConfigFilePath: null,
+  ignoreEmptySearchPlaces: false,
+  mergeImportArrays: false,
+  mergeSearchPlaces: false,
+  cache: false,
+  transform: <T>(result: T): T => result,
+})
+
+/**
+ * Calls cosmiconfig while its reads are answered from `opened`, so that it opens no file without our checks. Contract:
+ * `work` is synchronous and calls no other code that reads files by `readFileSync`.
+ */
+function readThrough<T>(opened: Opened, work: () => T): T {
+  const { readFileSync } = fs
+  fs.readFileSync = ((file: string) => {
+    const bytes = opened.get(file)
+    if (!bytes) throw Object.assign(new Error(`${file} was not opened.`), { code: 'ENOENT' })
+    return bytes instanceof Error ? '' : bytes.toString('utf8')
+  }) as typeof readFileSync
+  try {
+    return work()
   } finally {
-    process.cwd = cwd
+    fs.readFileSync = readFileSync
   }
 }

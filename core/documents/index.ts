@@ -11,6 +11,7 @@ export {
   type ParsedDocument,
   type RealPath,
 } from './document.js'
-export { loadDocument, loadCode, parseDocument } from './explorer.js'
+export { loadCode, loadDocument, openSettings, parseDocument, searchFolder, type FoundFile } from './explorer.js'
+export { hasPackageSettings, PACKAGE_FILE } from './package_file.js'
 export { truncateText, sanitize } from './sanitize.js'
 export { QUIET_MS, computeSignature, watchFiles } from './watch.js'

@@ -213,7 +213,7 @@ export const codes = {
   VT_PLUGIN_REQUIRES: ['{id} needs {needs}.', 'Install the missing parts, or remove the plugin.'],
   VT_COMPACT_IGNORED: ['The compactor {id} was skipped: {reason}.', 'The result is complete. See `vtcode doctor`.'],
   VT_CONFIG_INVALID: ['{problem}', 'Fix the file; `vtcode config validate` checks it.'],
-  VT_CONFIG_AMBIGUOUS: ['There are two settings files, but only one can be used: {files}.', 'Keep one of them.'],
+  VT_CONFIG_AMBIGUOUS: ['There are {count} settings files, but only one can be used: {files}.', 'Keep one of them.'],
   VT_CONFIG_UNTRUSTED: [
     '{file} is code of the workspace and was not read.',
     'Check it and agree with `vtcode trust`, or write the settings as YAML.',

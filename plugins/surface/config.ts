@@ -47,7 +47,8 @@ export default async function config(kernel: Kernel, argv: string[], io: Io): Pr
       for (const file of listFiles(kernel)) io.stdout.write(`${toOneLine(file)}\n`)
       io.stderr.write(
         `Yours: ${kernel.inspection.home}/vtcode.config.{yaml,json,ts}; of the workspace: ` +
-          `${kernel.workspace}/vtcode.config.{yaml,json,ts}\n`,
+          `${kernel.workspace}/vtcode.config.{yaml,json,ts}, .vtcoderc, .config/vtcoderc, or ` +
+          "'vtcode' in package.json\n",
       )
     })
   command

@@ -22,7 +22,7 @@ const createNames = (steers: string, names: string, verdict: SteeringName['verdi
 export const STEERING_NAMES: readonly SteeringName[] = [
   ...createNames('git', '.git', 'deny'),
   { name: '.vtcode', at: 'root', verdict: 'deny', steers: 'vtcode', except: ['plans'] },
-  ...createNames('vtcode', '.vtcode vtcode.config.* .agents'),
+  ...createNames('vtcode', '.vtcode vtcode.config.* .vtcoderc .vtcoderc.* .config/vtcoderc .config/vtcoderc.* .agents'),
   ...createNames('git', '.gitmodules .gitconfig .config/git .githooks'),
   ...createNames(
     'git hooks',

@@ -166,7 +166,9 @@ async function listPresentFiles(
 const MAX_SETTINGS = 20_000
 /** Lists the settings files of a workspace and the files in `.vtcode/`, without the state of this program. */
 function listSettings(root: string): string[] {
-  const found = listEntries(root).flatMap(({ name }) => (name.startsWith('vtcode.config.') ? [name] : []))
+  const names = (folder: string, pattern: RegExp): string[] =>
+    listEntries(join(root, folder)).flatMap(({ name }) => (pattern.test(name) ? [join(folder, name)] : []))
+  const found = [...names('.', /^(?:vtcode\.config\.|\.vtcoderc(?:\.|$))/), ...names('.config', /^vtcoderc(?:\.|$)/)]
   const folders = ['.vtcode']
   for (let next = 0; next < folders.length && found.length < MAX_SETTINGS; next += 1) {
     for (const { name, isFolder } of listEntries(join(root, folders[next]!))) {

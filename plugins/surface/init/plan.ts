@@ -1,5 +1,6 @@
-import { dirname } from 'node:path'
+import { dirname, relative } from 'node:path'
 import type { Io, Kernel } from '../../../core/index.js'
+import { WORKSPACE_PLACES } from '../../../core/config/index.js'
 import { openWorkspace } from '../../../core/workspace/index.js'
 import { draftSettings, findSettingsFile } from '../../lib/own_files/index.js'
 import { toOneLine, say } from '../../lib/terminal/index.js'
@@ -115,6 +116,11 @@ export async function planFiles(
   try {
     const facts = await readRepository(workspace)
     const existing = new Set((await workspace.listNames('.')).map(({ name }) => name))
+    if (existing.has('.config'))
+      for (const { name } of await workspace.listNames('.config')) existing.add(`.config/${name}`)
+    // Most packages have no settings in their package.json.
+    const used = new Set(kernel.inspection.origins().map(({ file }) => relative(kernel.workspace, file)))
+    const places = WORKSPACE_PLACES.filter((place) => place !== 'package.json' || used.has(place))
     const files: Plan['files'] = []
     const offer = async (name: string, taken: readonly string[], flag: boolean | undefined, text: () => string) => {
       const other = taken.find((one) => existing.has(one))
@@ -123,11 +129,8 @@ export async function planFiles(
         files.push({ name, text: text() })
     }
     await offer('AGENTS.md', ['AGENTS.md'], flags.agents, () => renderAgentsFile(kernel.workspace, facts))
-    await offer(
-      'vtcode.config.yaml',
-      ['yaml', 'yml', 'json', 'ts', 'mts', 'js', 'mjs'].map((end) => `vtcode.config.${end}`),
-      flags.projectSettings,
-      () => renderProjectSettings(kernel.workspace, facts),
+    await offer('vtcode.config.yaml', places, flags.projectSettings, () =>
+      renderProjectSettings(kernel.workspace, facts),
     )
     return files
   } finally {

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync } from 'node:fs'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { findRoot } from '../../../build/core/config/index.js'
@@ -21,3 +21,16 @@ it('picks the nearest folder with a mark as workspace, but neither the home nor 
   mkdirSync(join(place.home, 'folder'))
   expect(rootOf(join(place.home, 'folder'))).not.toBe(place.home)
 })
+
+it.each(['vtcode.config.cjs', '.vtcoderc', '.vtcoderc.json', '.config/vtcoderc.yaml', 'package.json'])(
+  'takes a folder with %s as workspace of those below it, but not the folder of the user',
+  async (name) => {
+    const text = '{ "vtcode": {} }'
+    await using place = await tempWorkspace({ 'deep/package.json': '{ "name": "vtcode" }', [name]: text })
+    const home = join(place.home, '.vtcode')
+    expect(findRoot(join(place.root, 'deep'), home)).toBe(place.root)
+    for (const path of [join(place.home, '.config'), join(place.home, 'folder')]) mkdirSync(path)
+    writeFileSync(join(place.home, name), text)
+    if (name !== 'vtcode.config.cjs') expect(findRoot(join(place.home, 'folder'), home)).not.toBe(place.home)
+  },
+)

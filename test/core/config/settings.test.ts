@@ -141,10 +141,44 @@ describe('settings files', () => {
     await space.write('.vtcode/config.json', '{}')
     expect(await failure()).toEqual([
       'VT_CONFIG_AMBIGUOUS',
-      'There are two settings files, but only one can be used: ./vtcode.config.yaml and ./.vtcode/config.json.',
+      'There are 2 settings files, but only one can be used: ./vtcode.config.yaml, ./.vtcode/config.json.',
       './vtcode.config.yaml',
       './.vtcode/config.json',
     ])
+  })
+  it.each([
+    ['.vtcoderc', 'policy:\n  mode: plan', 2],
+    ['.vtcoderc.json', '{ "policy": { "mode": "plan" } }', 1],
+    ['.vtcoderc.yml', 'policy: { mode: plan }', 1],
+    ['.config/vtcoderc', 'policy: { mode: plan }', 1],
+    ['.config/vtcoderc.yaml', 'policy: { mode: plan }', 1],
+    ['package.json', '{ "name": "x",\n"vtcode": { "policy":\n{ "mode": "plan" } } }', 3],
+  ])('reads %s of a workspace, with the origin of each value', async (name, text, line) => {
+    await space.write(name, text)
+    const { settings, origins } = await load()
+    expect(settings.policy.mode).toBe('plan')
+    expect(origins.find(({ path }) => path === 'policy.mode')).toMatchObject({
+      layer: 'workspace',
+      file: join(space.root, name),
+      line,
+    })
+    await space.write('vtcode.config.json', '{}')
+    const second = name === 'package.json' ? './package.json#vtcode' : `./${name}`
+    expect(await failure()).toEqual(['VT_CONFIG_AMBIGUOUS', expect.any(String), './vtcode.config.json', second])
+  })
+  it('reports the line of a fault in package.json, and ignores one without settings or in a broken state', async () => {
+    await space.write('package.json', '{ "dependencies": { "vtcode": "1" },\n"polcy": 1 }')
+    expect((await load()).files).toEqual([])
+    await space.write('package.json', '{ "vtcode": { "policy":')
+    expect((await load()).files).toEqual([])
+    await space.write('package.json', '{ "vtcode":\n{ "polcy": 1 } }')
+    expect(await failure()).toEqual([
+      'VT_CONFIG_INVALID',
+      "./package.json:2:3: Unknown key 'polcy'; did you mean 'policy'?",
+      './package.json:2:3',
+    ])
+    await space.write('package.json', '{ "vtcode": "plan" }')
+    expect((await failure())[1]).toMatch(/^.\/package.json:1:3: .* an object is needed/)
   })
   it("reads the user's settings once when the workspace is the home folder", async () => {
     await space.write('.vtcode/config.yaml', 'policy: { mode: plan }')
@@ -329,6 +363,10 @@ describe('settings in code', () => {
     user('export default { policy: { mode: "auto" } }', 'vtcode.config.ts')
     expect(await modeOf()).toBe('auto')
     expect(execFileSync('ls', [join(space.home, '.vtcode')], { encoding: 'utf8' }).trim()).toBe('vtcode.config.ts')
+  })
+  it('takes what a CommonJS file of the user exports', async () => {
+    user('module.exports = { policy: { mode: "plan" } }', 'vtcode.config.cjs')
+    expect(await modeOf()).toBe('plan')
   })
   it.each([
     ['throws', 'throw new Error("boom")', 'boom'],

@@ -215,17 +215,7 @@ describe('start in a folder with traps for cosmiconfig', () => {
     [
       'package.json with more places',
       {
-        'package.json': '{ "cosmiconfig": { "searchPlaces": ["evil.js"] }, "vtcode": { "$import": "./evil.js" } }',
-        'evil.js': touch,
-      },
-    ],
-    [
-      'files of the program’s name',
-      {
-        '.vtcoderc.js': touch,
-        '.vtcoderc': '$import: ./evil.js',
-        'vtcode.config.cjs': touch,
-        '.config/vtcoderc.js': touch,
+        'package.json': '{ "cosmiconfig": { "searchPlaces": ["evil.js"] } }',
         'evil.js': touch,
       },
     ],
@@ -239,15 +229,36 @@ describe('start in a folder with traps for cosmiconfig', () => {
     ],
   ])('starts without running %s', async (_, files) => {
     const space = await tempWorkspace({ 'vtcode.config.yaml': 'policy: { mode: plan }', ...files })
+    expect(await start(space)).toBe(`${space.root} plan`)
+    expect(await space.read('marker')).toBe(undefined)
+    await space[Symbol.asyncDispose]()
+  })
+  it.each<[place: string, text: string, starts: boolean]>([
+    ['.vtcoderc.js', touch, true],
+    ['.vtcoderc.ts', module, true],
+    ['vtcode.config.cjs', touch, true],
+    ['.config/vtcoderc.js', touch, true],
+    ['.vtcoderc', '$import: ./evil.js', false],
+    ['.config/vtcoderc.json', '{ "$import": "../evil.js" }', false],
+    ['package.json', '{ "$import": "./evil.js", "vtcode": { "$import": "./evil.js" } }', false],
+  ])('runs no code of %s without consent', async (place, text, starts) => {
+    const space = await tempWorkspace({ [place]: text, 'evil.js': touch })
+    const started = start(space)
+    if (starts) expect(await started).toBe(`${space.root} ask`)
+    else await expect(started).rejects.toThrow("Unknown key '$import'")
+    expect(await space.read('marker')).toBe(undefined)
+    await space[Symbol.asyncDispose]()
+  })
+
+  async function start(space: TempWorkspace): Promise<string> {
     const script = `import { createKernel } from ${JSON.stringify(join(import.meta.dirname, '../../../dist/core/index.js'))}
       const kernel = await createKernel({ home: ${JSON.stringify(space.home)}, env: { PATH: process.env.PATH } })
       console.log(kernel.workspace, kernel.settings.policy.mode)
       await kernel.close()`
-    const said = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+    return execFileSync(process.execPath, ['--input-type=module', '-e', script], {
       cwd: space.root,
       encoding: 'utf8',
-    })
-    expect([said.trim(), await space.read('marker')]).toEqual([`${space.root} plan`, undefined])
-    await space[Symbol.asyncDispose]()
-  })
+      stdio: 'pipe',
+    }).trim()
+  }
 })

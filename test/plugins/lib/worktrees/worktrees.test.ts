@@ -144,11 +144,20 @@ describe('worktree', () => {
       'nul.bin': Buffer.alloc(70_000),
       empty: '',
       '.vtcode/agents/one.md': 'x',
+      '.config/vtcoderc': 'exec: {}\n',
+      '.config/other': 'o',
     })
-    s.put(s.root, { '.git/info/exclude': '.vtcode\nunseen\n', unseen: 'u' })
+    s.put(s.root, { '.git/info/exclude': '.vtcode\n.config\nunseen\n', unseen: 'u' })
     const before = s.git('count-objects', '-v') + s.git('worktree', 'list') + s.git('status', '--porcelain')
     const tree = await s.make('ses_a', (path) => path === 'secret.txt')
-    const { 'ignored/x': _, 'y.log': __, unseen: ___, 'secret.txt': ____, ...rest } = s.see(s.root)
+    const {
+      'ignored/x': _,
+      'y.log': __,
+      unseen: ___,
+      'secret.txt': ____,
+      '.config/other': _____,
+      ...rest
+    } = s.see(s.root)
     expect(s.see(tree.root)).toEqual(rest)
     expect(readFileSync(join(tree.root, '.vtcode/agents/one.md'), 'utf8')).toBe('x')
     expect(s.git('count-objects', '-v') + s.git('worktree', 'list') + s.git('status', '--porcelain')).toBe(before)
