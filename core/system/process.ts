@@ -38,9 +38,9 @@ export function createChildEnvironment(
 
 /**
  * Starts a program in its own process group with exactly this environment. Some failures to start are its `error`
- * event, others are thrown. Meant for sessions, engines and servers, which are hot or long-lived. Short programs that
- * are not hot run with execa, which kills no group (sindresorhus/execa#96) and waits beyond its time limit for any
- * process that holds a pipe; `runShort` of the plugins adds both.
+ * event, others are thrown. Meant for sessions and servers, which live long, and for engines, which are hot. All other
+ * programs run with execa, which kills no group (sindresorhus/execa#96) and waits beyond its time limit for any process
+ * that holds a pipe; `runShort` and `runProgram` of the plugins add both.
  */
 export function spawnProgram(
   { file, args, cwd, env }: Launch,

@@ -47,6 +47,7 @@ export async function runGit(
     cwd: folder,
     env: { ...hardenedGitEnv, ...env, LC_ALL: 'C' },
     ...(input && { input }),
+    hot: true as const,
   }
   const ended = await runProgram(launch, { signal: signal ?? new AbortController().signal, seconds }, take, addMessage)
   if (!ended) return 'git cannot be started in this folder'

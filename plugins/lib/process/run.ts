@@ -7,6 +7,7 @@ import type { Readable } from 'node:stream'
 import { problem, type Launch } from '../../../core/shapes/index.js'
 import { createChildEnvironment, signalGroup, spawnProgram } from '../../../core/system/index.js'
 import { watchUsage, type ResourceUsage } from './resource_limits.js'
+import { startWithExeca } from './start_with_execa.js'
 
 /**
  * A program to run. A program that walks a directory gets `Handle.ref` as `cwd`, so that swapped paths cannot redirect
@@ -19,10 +20,15 @@ export interface Program extends Omit<Launch, 'env'> {
   /** Written to standard input, which is then closed. Standard input is empty without it. */
   input?: Buffer
   /**
-   * Read standard error after the end only: each line through a pipe wakes this process and takes processor time from
-   * the program.
+   * Read standard error of a hot program after the end only: each line through a pipe wakes this process and takes
+   * processor time from the program.
    */
   late_stderr?: boolean
+  /**
+   * An engine that answers many calls or that a cold start waits for: started without execa, which takes longer to load
+   * than such a program to run.
+   */
+  hot?: true
 }
 export interface ProcessLimits {
   signal: AbortSignal
@@ -70,20 +76,13 @@ export async function runProgram(
     )
   }
   using messages = program.late_stderr ? openScratchFile() : undefined
-  const { file, args, cwd, env, parentEnv } = program
-  const child = spawnProgram(
-    { file, args, cwd, env: { ...createChildEnvironment(parentEnv), ...env } },
-    [program.input ? 'pipe' : 'ignore', 'pipe', messages?.fd ?? 'pipe'],
-    'brief',
-  )
+  const child = program.hot
+    ? await startEngine(program, messages?.fd)
+    : (await startWithExeca(toLaunch(program), { input: program.input }))?.child
+  if (child?.pid === undefined) return undefined
   const exited = new Promise<number | undefined>((resolve) => {
-    child.once('error', () => resolve(undefined))
     child.once('close', (code) => resolve(code ?? undefined))
   })
-  if (child.pid === undefined) return void (await exited)
-  // A program may end before it has read its input.
-  child.stdin?.on('error', () => {})
-  child.stdin?.end(program.input)
 
   let ended: Promise<void> | undefined
   const end = () => (ended ??= terminate(child))
@@ -96,6 +95,8 @@ export async function runProgram(
     void end()
   }, limits.seconds * 1000)
   limits.signal.addEventListener('abort', onAbort, { once: true })
+  // The call may have been aborted while the program was started.
+  if (limits.signal.aborted) onAbort()
   const unwatch =
     limits.maxUsage &&
     watchUsage(child.pid, limits.maxUsage, () => {
@@ -123,6 +124,23 @@ export async function runProgram(
     unwatch?.()
     limits.signal.removeEventListener('abort', onAbort)
   }
+}
+
+const toLaunch = ({ file, args, cwd, env, parentEnv }: Program): Launch => ({
+  file,
+  args,
+  cwd,
+  env: { ...createChildEnvironment(parentEnv), ...env },
+})
+
+async function startEngine(program: Program, stderr: number | undefined): Promise<ChildProcess | undefined> {
+  const { input } = program
+  const child = spawnProgram(toLaunch(program), [input ? 'pipe' : 'ignore', 'pipe', stderr ?? 'pipe'], 'brief')
+  if (child.pid === undefined) return void (await new Promise((resolve) => child.once('error', resolve)))
+  // A program may end before it has read its input.
+  child.stdin?.on('error', () => {})
+  child.stdin?.end(input)
+  return child
 }
 
 /** Process groups to kill when this process exits. */

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { problem } from '../../../core/shapes/index.js'
-import { endWithParent, createChildEnvironment } from '../../../core/system/index.js'
+import { createChildEnvironment } from '../../../core/system/index.js'
+import { startWithExeca } from './start_with_execa.js'
 import { hasSettled, processGroups, terminate, type ProgramEnd, type Program } from './run.js'
 
 /** The time for the last output of an ended program, when another process holds its pipes. */
@@ -38,23 +39,13 @@ export async function runShort(
   { signal, seconds, most, shouldDetach, socket }: ShortLimits,
 ): Promise<ShortResult | undefined> {
   if (signal.aborted) throw problem('VT_CALL_ABORTED')
-  // Loaded late: most processes run no such program, and loading execa takes longer than most of these runs.
-  const { execa } = await import('execa')
-  const whole = { ...createChildEnvironment(parentEnv), ...env }
-  const child = execa(file, args, {
-    cwd,
-    env: whole,
-    extendEnv: false,
-    detached: true,
-    cleanup: false,
-    reject: false,
-    buffer: false,
-    windowsHide: true,
-    ...(input === undefined ? { stdin: 'ignore' } : { input }),
-    ...(socket && { stdin: undefined, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] }),
-  })
-  if (child.pid === undefined) return void (await child)
-  const { pid } = child
+  const started = await startWithExeca(
+    { file, args, cwd, env: { ...createChildEnvironment(parentEnv), ...env } },
+    { input, socket },
+  )
+  if (!started) return undefined
+  const { child, settled } = started
+  const pid = child.pid!
   const state = { timed_out: false, stopped: false }
   let ended: Promise<void> | undefined
   const end = (why?: keyof typeof state): void => {
@@ -63,9 +54,10 @@ export async function runShort(
   }
   const abort = (): void => end()
   signal.addEventListener('abort', abort, { once: true })
+  // The call may have been aborted while the program was started.
+  if (signal.aborted) abort()
   const timer = setTimeout(end, seconds * 1000, 'timed_out')
   processGroups.add(pid)
-  endWithParent(child, 'brief')
   const streams = [child.stdout, child.stderr, socket && child.stdio[3]] as (Readable | undefined)[]
   const [stdout, stderr, socketOutput] = streams.map((stream) => collect(stream, most, () => end('stopped')))
   const exited = new Promise<number | undefined>((resolve) => child.once('exit', (code) => resolve(code ?? undefined)))
@@ -88,8 +80,8 @@ export async function runShort(
   async function waitForEnd(): Promise<ShortResult> {
     try {
       const exit_code = await exited
-      if (!(await hasSettled(child, LAST_OUTPUT_MS))) for (const stream of streams) stream?.destroy()
-      await child
+      if (!(await hasSettled(settled, LAST_OUTPUT_MS))) for (const stream of streams) stream?.destroy()
+      await settled
       await ended
       if (signal.aborted) throw problem('VT_CALL_ABORTED')
       return toResult(exit_code)

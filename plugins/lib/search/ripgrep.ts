@@ -79,7 +79,13 @@ export async function runRipgrep(
   const stderr = createLineReader(createStderrReader(complaints, onLog))
   const isWalk = where !== 'named files'
   const cwd = isWalk ? where.ref : '/'
-  const program = { file, args: [...toCommonFlags(onLog), ...args], cwd, late_stderr: onLog !== undefined }
+  const program = {
+    file,
+    args: [...toCommonFlags(onLog), ...args],
+    cwd,
+    late_stderr: onLog !== undefined,
+    hot: true as const,
+  }
   // Walks are limited in memory, because the files of a repository decide what they read.
   const isUnlimited = isWalk && limits.maxUsage === undefined
   const own = isUnlimited ? { maxUsage: { read: Infinity, resident: MAX_WALK_BYTES } } : {}

@@ -71,6 +71,7 @@ export async function runAstGrep(
     cwd: how.cwd,
     env: readTrustVariables(),
     ...(how.input && { input: how.input }),
+    hot: true as const,
   }
   const usageLimit = how.resident === undefined ? {} : { maxUsage: { read: Infinity, resident: how.resident } }
   const ended = await runProgram(

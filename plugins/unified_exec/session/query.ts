@@ -89,7 +89,8 @@ export async function searchSource(
   const reader = createLineReader(take)
   const stderrTail = createTail()
   const result =
-    file && (await runProgram({ file, args, cwd: '/', input }, { signal, seconds }, reader.take, stderrTail.take))
+    file &&
+    (await runProgram({ file, args, cwd: '/', input, hot: true }, { signal, seconds }, reader.take, stderrTail.take))
   if (!result) throw createSlotError('VT_SEARCH_ENGINE_MISSING', 'ripgrep, which searches logs, cannot be started.')
   // Partial matches would look like the full count.
   if (result.timed_out)
