@@ -239,8 +239,6 @@ function checkImports(output) {
 
 /** Makes each part of an SDK that serves one script: as modules, an SDK takes longer to start than Node itself. */
 export async function bundleSdk() {
-  const bundled = ['@agentclientprotocol/sdk', '@modelcontextprotocol/server', '@modelcontextprotocol/core', 'zod']
-  for (const name of bundled) keepLicence(`node_modules/${name}`)
   const scripts = { http: 'mcp_http', stdio: 'mcp_stdio', acp: 'acp' }
   for (const [name, script] of Object.entries(scripts)) {
     const bundle = await rolldown({
@@ -250,6 +248,8 @@ export async function bundleSdk() {
       resolve: { alias: { '@modelcontextprotocol/server/_shims': here('sdk/shims.mjs') } },
     })
     const { output } = await bundle.generate({ format: 'cjs', minify: true })
+    for (const folder of new Set(output.flatMap(({ moduleIds }) => moduleIds.flatMap((id) => folderOf(id) ?? []))))
+      keepLicence(folder)
     writeProgram(`vendor/${script}.cjs`, `(function (exports, require) {${output[0].code}\n})`)
   }
   writeLicences(`${vendor}/LICENSES.txt`)

@@ -83,6 +83,7 @@ function escapeInvisible(text: string, escape: (point: number, char: string) => 
   })
 }
 
+// oxlint-disable-next-line eslint/no-misleading-character-class -- The class names parts of a picture.
 const picture = /\p{Extended_Pictographic}[\ufe0f\u{1f3fb}-\u{1f3ff}]?$/u
 const cursive = [
   'Arabic',

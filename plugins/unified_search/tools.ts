@@ -48,11 +48,11 @@ export default ((call, context) => {
   const output = { tools, total: found.length, truncated: tools.length < found.length }
   const brief = detail_level.startsWith('name-o') || detail_level === 'name'
   // Exact names and the best results are shown in detail, so that they can be called directly.
-  const isDetailed = (one: FoundTool, at: number) =>
+  const isDetailed = (at: number) =>
     !brief && (detail_level === 'full' || (keyword !== '*' && (exact.length > 0 || at < DETAILED_COUNT)))
   const listed = exact.length > 0 ? exact : found.slice(0, max_results)
-  const resolveDetail = (one: FoundTool, at: number) => (brief ? 'brief' : isDetailed(one, at) ? 'full' : 'usual')
-  const lines = listed.slice(0, max_results).flatMap((one, at) => renderTool(one, resolveDetail(one, at)))
+  const resolveDetail = (at: number) => (brief ? 'brief' : isDetailed(at) ? 'full' : 'usual')
+  const lines = listed.slice(0, max_results).flatMap((one, at) => renderTool(one, resolveDetail(at)))
   const first = new Set((exact.length > 0 ? exact : found.slice(0, DETAILED_COUNT)).flatMap(({ about }) => about ?? []))
   const abouts = brief ? [] : [...first].map((about) => fenceText('who provides these tools', about))
   const count = `${listed.length} of ${pluralize(found.length, 'tool')}`

@@ -140,7 +140,7 @@ export const threads = ({ child }: Server, thread?: Thread): number[] => {
 }
 
 /** Attaches strace to threads of a server; what it resolves to detaches it. */
-export async function trace(server: Server, ids: number[], args: string[]): Promise<() => Promise<void>> {
+export async function trace(_server: Server, ids: number[], args: string[]): Promise<() => Promise<void>> {
   const child = spawn('strace', [...ids.flatMap((id) => ['-p', String(id)]), ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })

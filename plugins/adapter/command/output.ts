@@ -47,7 +47,7 @@ const splitLines = (text: string): string[] =>
   text
     .replace(/\n$/, '')
     .split(/\r?\n/)
-    .filter((line, index, all) => line !== '' || all.length > 1)
+    .filter((line, _index, all) => line !== '' || all.length > 1)
 
 function parseJson(text: string, { exit_code }: CommandRun): unknown {
   try {

@@ -89,6 +89,7 @@ function parseElement(element: unknown, schema: Schema, inEach: boolean): Elemen
     return {
       kind: 'if',
       path: requirePath(parts.if),
+      // oxlint-disable-next-line unicorn/no-thenable -- The key of the format; nothing awaits this.
       then: inner(parts.then, inEach),
       otherwise: inner(parts.else ?? [], inEach),
     }

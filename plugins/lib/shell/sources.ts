@@ -25,7 +25,7 @@ export function findSources([program, ...words]: Argv): Word[] {
   const name = programName(program) ?? ''
   if (NAMES_NO_FILES.test(name)) return []
   const named = words.filter(
-    (word, at) =>
+    (_word, at) =>
       !(name === 'git' && isSubcommand(words, at)) &&
       !isTask(name, words, at) &&
       !isPattern(name, words, at) &&

@@ -8,6 +8,7 @@ export { visible as printable } from '../../../core/text/index.js'
 /** Returns text for stdout: escaped for a terminal, unchanged otherwise. */
 export const formatForStdout = ({ stdout }: Io, text: string): string => (stdout.isTTY ? visible(text) : text)
 
+// oxlint-disable-next-line eslint/no-misleading-character-class -- The class names the joiners themselves.
 const JOINERS = /[\u200c\u200d\ufe0e\ufe0f]+$/
 /**
  * Creates a function that escapes a text in pieces for a terminal and returns the part that is ready. `whole`: the

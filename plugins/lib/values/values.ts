@@ -228,7 +228,7 @@ export function expandVariables(
 ): string {
   const { adapterContext, contribution } = asking
   const allowed = adapterContext.settings.trust?.workspace_env ?? []
-  return text.replace(VARIABLE, (whole, name: string | undefined, fallback: string | undefined) => {
+  return text.replace(VARIABLE, (_whole, name: string | undefined, fallback: string | undefined) => {
     if (name === undefined) return '$'
     const closed = contribution.layer === 'workspace' && !allowed.includes(name)
     const value = closed ? undefined : readPlainVariable(adapterContext.env, name)

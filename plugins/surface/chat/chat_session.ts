@@ -89,7 +89,7 @@ export class ChatSession {
     if ('item' in event && event.item.type === 'subagent')
       this.handle.send({ type: 'subagents', lines: formatActiveAgents(this.agent) })
     if (event.type === 'item.started' && event.item.type === 'user_message' && event.item.origin === 'queue')
-      this.setQueue(this.waiting.filter((text, at, all) => at !== all.indexOf((event.item as { text: string }).text)))
+      this.setQueue(this.waiting.filter((_text, at, all) => at !== all.indexOf((event.item as { text: string }).text)))
     if (event.type === 'turn.started') this.hasTurns = true
     if (event.type !== 'step.completed') return
     const { input_tokens, cached_input_tokens, output_tokens } = event.usage

@@ -93,7 +93,7 @@ describe('handler that misbehaves', () => {
     const quick = Object.keys(bodies).filter((name) => !['hangs', 'deaf', 'big', 'deep'].includes(name))
     const calls = Array.from({ length: 1000 }, (_, index) => quick[index % quick.length]!)
     const results = await Promise.all(calls.map((tool) => booted.call(tool)))
-    const good = results.filter((result, index) => calls[index] === 'good')
+    const good = results.filter((_result, index) => calls[index] === 'good')
     expect(results).toHaveLength(1000)
     expect(good.every((result) => result.ok)).toBe(true)
   })

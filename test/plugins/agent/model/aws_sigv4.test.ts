@@ -118,7 +118,7 @@ const signedPlace = async (
         return response
           .writeHead(403, { 'content-type': 'application/json' })
           .end('{"message":"The request signature we calculated does not match the signature you provided."}')
-      response.writeHead(200, stream).end(texts.shift() ?? answers[format])
+      return response.writeHead(200, stream).end(texts.shift() ?? answers[format])
     }),
   )
   return {
@@ -180,7 +180,7 @@ describe('AWS signing', () => {
     const server = hold(
       await serve((_, response, seen) => {
         if (seen.path === '/v1/chat/completions') return response.writeHead(307, { location: '/v2/elsewhere' }).end()
-        response.writeHead(shownIn(seen) === signatureOf(seen, secret) ? 200 : 403, stream).end(ok)
+        return response.writeHead(shownIn(seen) === signatureOf(seen, secret) ? 200 : 403, stream).end(ok)
       }),
     )
     const at = hold(

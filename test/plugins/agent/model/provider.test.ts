@@ -308,6 +308,7 @@ describe('connections to a provider', () => {
           socket.write('HTTP/1.1 200 OK\r\n\r\n')
           socket.pipe(way).pipe(socket)
         })
+        return way
       },
     )
     await new Promise<void>((ready) => proxy.listen(0, '127.0.0.1', ready))

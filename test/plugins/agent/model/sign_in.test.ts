@@ -52,7 +52,7 @@ async function signing(
       if (request.headers.authorization !== `Bearer ${tokens.at(-1)}`)
         return json(401, { error: { message: `not ${request.headers.authorization}` } })
       response.writeHead(200, { 'content-type': 'text/event-stream' })
-      response.end(
+      return response.end(
         'data: {"id":"1","choices":[{"index":0,"delta":{"role":"assistant","content":"welcome"},"finish_reason":null}]}\n\ndata: {"id":"1","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
       )
     }),

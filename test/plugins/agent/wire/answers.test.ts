@@ -230,7 +230,7 @@ describe('a limit of requests', () => {
         const refusal = refusals.shift()
         if (!refusal) return response.writeHead(200, { 'content-type': 'text/event-stream' }).end(said('Hello.'))
         response.writeHead(refusal.status, { 'content-type': 'application/json', ...refusal.headers })
-        response.end(JSON.stringify(refusal.body))
+        return response.end(JSON.stringify(refusal.body))
       }),
     )
     return { server, s: await scene([], { url: server.url, provider }) }
