@@ -19,7 +19,7 @@ export {
   redactUserInfo,
   redactValues,
 } from './secrets.js'
-export { findSimilar, findNearest } from './suggest.js'
+export { findSimilar, findNearest, measureDistance } from './suggest.js'
 export {
   block,
   escapeTemplates,

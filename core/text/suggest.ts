@@ -9,7 +9,7 @@ export function findNearest(name: string, known: Iterable<string>): string | und
     const a = name.toLowerCase()
     const b = candidate.toLowerCase()
     const prefix = Math.min(a.length, b.length) >= 3 && (a.startsWith(b) || b.startsWith(a))
-    const far = prefix ? Math.min(2, Math.abs(a.length - b.length)) : distance(a, b)
+    const far = prefix ? Math.min(2, Math.abs(a.length - b.length)) : measureDistance(a, b, 2)
     if (far < least) [best, least] = [candidate, far]
   }
   return best
@@ -35,9 +35,12 @@ export function findSimilar(name: string, known: Iterable<string>, most: number)
 const listPairs = (name: string): Set<string> =>
   new Set(Array.from(`^${name.slice(0, 80).toLowerCase()}`, (letter, at) => letter + (name[at] ?? '').toLowerCase()))
 
-/** Returns the Levenshtein distance in UTF-16 units: exact up to 2, else 3. */
-function distance(a: string, b: string): number {
-  if (Math.abs(a.length - b.length) > 2 || a.length > 256) return 3
+/** Longest name that is compared, in UTF-16 units. */
+const MAX_COMPARED = 256
+
+/** Returns the Levenshtein distance in UTF-16 units: exact up to `most`, else one more. */
+export function measureDistance(a: string, b: string, most: number): number {
+  if (Math.abs(a.length - b.length) > most || a.length > MAX_COMPARED) return most + 1
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (let i = 1; i <= a.length; i++) {
     const next = [i]
@@ -47,5 +50,5 @@ function distance(a: string, b: string): number {
     }
     row = next
   }
-  return Math.min(3, row[b.length]!)
+  return Math.min(most + 1, row[b.length]!)
 }

@@ -1,3 +1,4 @@
+import { escapeUTF8 } from 'entities/escape'
 import { visible } from '../../../core/text/index.js'
 
 /** HTML whose texts are escaped. */
@@ -6,9 +7,8 @@ export class Html {
 }
 type Part = Html | string | number | undefined | readonly Part[]
 
-const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 /** Escapes a value of a log for HTML, whatever its type; invisible characters become numbers. */
-const escapeHtml = (value: unknown): string => visible(String(value)).replace(/[&<>"']/g, (letter) => ENTITIES[letter]!)
+const escapeHtml = (value: unknown): string => escapeUTF8(visible(String(value)))
 
 // The page of a long run repeats its templates thousands of times.
 const INDENTATION = /\n\s+/g

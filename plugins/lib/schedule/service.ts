@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { escapeUTF8 } from 'entities/escape'
 
 /** Command that starts the service. */
 export interface ServiceCommand {
@@ -57,9 +58,6 @@ export function createSystemdUnit(command: ServiceCommand, configFolder: string)
   }
 }
 
-const escapeXml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-
 export function createLaunchAgent(command: ServiceCommand, userFolder: string): ServiceFile {
   const file = join(userFolder, 'Library', 'LaunchAgents', 'dev.vtcode.scheduler.plist')
   const text = `<?xml version="1.0" encoding="UTF-8"?>
@@ -71,10 +69,10 @@ export function createLaunchAgent(command: ServiceCommand, userFolder: string): 
   <key>ProgramArguments</key>
   <array>
 ${createServiceArgv(command)
-  .map((word) => `    <string>${escapeXml(word)}</string>\n`)
+  .map((word) => `    <string>${escapeUTF8(word)}</string>\n`)
   .join('')}  </array>
   <key>EnvironmentVariables</key>
-  <dict><key>VTCODE_HOME</key><string>${escapeXml(command.home)}</string></dict>
+  <dict><key>VTCODE_HOME</key><string>${escapeUTF8(command.home)}</string></dict>
   <key>RunAtLoad</key><true/>
   <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>
 </dict>

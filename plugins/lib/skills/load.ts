@@ -2,6 +2,7 @@ import { basename, isAbsolute, join, relative } from 'node:path'
 import { fail, problem, type Call, type Result } from '../../../core/shapes/index.js'
 import type { Context, Session } from '../../../core/contract/index.js'
 import { parseSkill, type Skill, type SkillText } from '../../../core/skills/index.js'
+import { measureDistance } from '../../../core/text/index.js'
 import { openWorkspace, type Handle, type Workspace } from '../../../core/workspace/index.js'
 import { nextCall } from '../base/index.js'
 
@@ -23,8 +24,11 @@ export function findSkill(
 export function unknownSkill(name: string, { host }: Pick<Context, 'host'>): Result {
   const known = host.skills().catalogue.map((skill) => skill.name)
   const close = known
-    .map((one) => [measureDistance(name.toLowerCase(), one), one] as const)
-    .filter(([far, one]) => far <= Math.max(2, one.length / 3))
+    .flatMap((one) => {
+      const most = Math.max(2, Math.floor(one.length / 3))
+      const far = measureDistance(name.toLowerCase(), one, most)
+      return far <= most ? [[far, one] as const] : []
+    })
     .sort(([a], [b]) => a - b)
     .slice(0, 3)
   const similar = close.length > 0 ? `; similar: ${close.map(([, one]) => one).join(', ')}` : ''
@@ -32,21 +36,6 @@ export function unknownSkill(name: string, { host }: Pick<Context, 'host'>): Res
     next: nextCall('skills'),
     ...(close.length > 0 && { details: { similar: close.map(([, one]) => one) } }),
   })
-}
-
-/** Returns the Levenshtein distance. */
-function measureDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= a.length; i++) {
-    row = row.reduce<number[]>(
-      (next, up, j) => [
-        ...next,
-        j === 0 ? i : Math.min(up + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)),
-      ],
-      [],
-    )
-  }
-  return row[b.length]!
 }
 
 /** Returns the path of a file of a skill: relative if inside the workspace. */

@@ -1,5 +1,6 @@
 import { redactText, visible, visibleLine } from '../../../core/text/index.js'
 import type { Io } from '../../../core/contract/index.js'
+import { measureTextWidth } from './text_width.js'
 import { openTypedInput } from './typed_input.js'
 
 /** Escapes text of others for display. */
@@ -106,12 +107,17 @@ export function formatColumns(
   last: (text: string) => string = (text) => text,
 ): string {
   const rows = table.map((row) => row.map(visibleLine))
-  const widths = rows.reduce<number[]>((wide, row) => row.map((cell, i) => Math.max(wide[i] ?? 0, cell.length)), [])
+  const widths = rows.reduce<number[]>(
+    (wide, row) => row.map((cell, i) => Math.max(wide[i] ?? 0, measureTextWidth(cell))),
+    [],
+  )
   return rows
     .map(
       (row) =>
         row
-          .map((cell, i) => (i === row.length - 1 ? last(cell) : cell.padEnd(widths[i]!)))
+          .map((cell, i) =>
+            i === row.length - 1 ? last(cell) : cell + ' '.repeat(widths[i]! - measureTextWidth(cell)),
+          )
           .join('  ')
           .trimEnd() + '\n',
     )

@@ -62,6 +62,24 @@ describe('terminal output', () => {
       ),
     )
   })
+  it.each([
+    ['中文', 4],
+    ['한글', 4],
+    ['ｶﾅ', 2],
+    ['Ａ', 2],
+    ['e\u0301', 1],
+    ['🙂', 2],
+    ['👩‍👩‍👧', 2],
+    ['❤️', 2],
+    ['ü', 1],
+  ])('gives %s the columns of a terminal', (name, width) => {
+    expect(
+      formatColumns([
+        [name, 'x'],
+        ['123456', 'y'],
+      ]),
+    ).toBe(`${name}${' '.repeat(6 - width)}  x\n123456  y\n`)
+  })
   it('uses colors only at a terminal whose user wants them', () => {
     const red = (isTTY: boolean, env = {}) => createPaint({ isTTY }, env).red('x')
     expect([red(true), red(false), red(true, { NO_COLOR: '1' }), red(true, { TERM: 'dumb' })]).toEqual([
