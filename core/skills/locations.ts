@@ -24,6 +24,8 @@ export interface SkillLocations {
 /** A folder to search for skills. */
 export interface Root {
   path: string
+  /** The folder that links of skills may not lead out of; `/` for the user's own folders. */
+  bound: string
   layer: Layer
   /** Precedes the colon of the ids. */
   prefix: string
@@ -35,24 +37,27 @@ export interface Root {
   packageContent?: Pick<PackageSkills, 'instructions' | 'agents'>
 }
 
+/** A root before its path is resolved. Links stay below the root itself where `bound` is absent. */
+type FoundRoot = Omit<Root, 'bound'> & { bound?: string }
+
 /** Returns the existing folders in the order of precedence, and reports the others. */
 export function listRoots(locations: SkillLocations, diagnostics: Diagnostic[]): Root[] {
   const { home, user, plugins, settings } = locations
   const claude = settings.claude_folders ? ['.claude'] : []
-  const roots: Root[] = settings.roots.flatMap(
+  const roots: FoundRoot[] = settings.roots.flatMap(
     (entry, index) => resolveEntry(entry, index, locations, diagnostics) ?? [],
   )
   roots.push(...listWorkspaceRoots(locations, ['.agents', '.vtcode', ...claude]))
   const own = [join(home, 'skills'), ...['.agents', ...claude].map((name) => join(user, name, 'skills'))]
-  roots.push(...own.map((path): Root => ({ path, layer: 'user', prefix: 'user' })))
+  roots.push(...own.map((path): FoundRoot => ({ path, bound: '/', layer: 'user', prefix: 'user' })))
   roots.push({ path: '/etc/vtcode/skills', layer: 'admin', prefix: 'admin' })
   const texts: Root[] = []
   for (const { name, root, layer, skills, fault } of plugins) {
     const found = skills?.() ?? { folders: [join(root, 'skills')], texts: [], diagnostics: [] }
     diagnostics.push(...found.diagnostics, ...(fault ? [fault] : []))
     const all = { layer, prefix: name, ...(fault && { disabledReason: fault.message }) }
-    roots.push(...found.folders.map((path): Root => ({ path, ...all })))
-    texts.push({ path: root, ...all, texts: found.texts, packageContent: found })
+    roots.push(...found.folders.map((path): FoundRoot => ({ path, ...all })))
+    texts.push({ path: root, bound: root, ...all, texts: found.texts, packageContent: found })
   }
   roots.push({
     path: programFile('skills'),
@@ -64,21 +69,21 @@ export function listRoots(locations: SkillLocations, diagnostics: Diagnostic[]):
 }
 
 /** Returns the roots from the current folder up to the top of the workspace. */
-function listWorkspaceRoots({ workspace, cwd, settings }: SkillLocations, names: readonly string[]): Root[] {
-  const roots: Root[] = []
+function listWorkspaceRoots({ workspace, cwd, settings }: SkillLocations, names: readonly string[]): FoundRoot[] {
+  const roots: FoundRoot[] = []
   const disabled = settings.workspace === 'off' && { disabledReason: 'skills.workspace is off' }
   for (let folder = isInside(workspace, cwd) ? cwd : workspace; ; folder = dirname(folder)) {
     const way = relative(workspace, folder)
     const prefix = way === '' ? 'workspace' : `workspace/${way}`
     const paths = names.map((name) => join(folder, name, 'skills'))
-    roots.push(...paths.map((path): Root => ({ path, layer: 'workspace', prefix, ...disabled })))
+    roots.push(...paths.map((path): FoundRoot => ({ path, bound: workspace, layer: 'workspace', prefix, ...disabled })))
     if (way === '') return roots
   }
 }
 
 /** Returns the roots that exist, each once and with its real path. */
 function selectExistingRoots(
-  roots: readonly Root[],
+  roots: readonly FoundRoot[],
   own: readonly string[],
   workspace: string,
   diagnostics: Diagnostic[],
@@ -101,7 +106,8 @@ function selectExistingRoots(
           'warning',
         ),
       )
-    } else if (root.layer !== 'admin' || checkRootOwnership(path, diagnostics)) real.set(path, { ...root, path })
+    } else if (root.layer !== 'admin' || checkRootOwnership(path, diagnostics))
+      real.set(path, { ...root, path, bound: root.bound ?? path })
   }
   return real.values()
 }
@@ -111,11 +117,13 @@ function resolveEntry(
   index: number,
   { workspace, user, findOrigin }: SkillLocations,
   diagnostics: Diagnostic[],
-): Root | undefined {
+): FoundRoot | undefined {
   const { layer = 'call', file = '' } = findOrigin(index) ?? {}
   const base = isAbsolute(file) ? dirname(file) : workspace
   const path = resolve(base, entry.startsWith('~/') ? join(user, entry.slice(2)) : entry)
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return { path, layer, prefix: `root${index + 1}` }
+  const bound = layer === 'workspace' ? { bound: workspace } : layer === 'admin' ? {} : { bound: '/' }
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
+    return { path, ...bound, layer, prefix: `root${index + 1}` }
   diagnostics.push(createDiagnostic('VT_SKILL_ROOT', { path: entry, problem: 'is not a folder' }, [path], 'warning'))
   return undefined
 }

@@ -9,7 +9,7 @@ import {
   realpathSync,
   statSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { createDiagnostic, type Diagnostic } from '../shapes/index.js'
 import { isInside } from '../system/index.js'
 import { resolveRealPath, type Root } from './locations.js'
@@ -59,7 +59,7 @@ function searchFolders(root: Root, finding: SkillScan, cache: SkillCache): strin
       if (folder === undefined || seen.has(folder)) continue
       const over = findExceededLimit(seen.add(folder).size, finding)
       if (over !== undefined) return over
-      next.push(searchFolder(root, folder, finding, cache))
+      next.push(searchFolder(root, { path: folder, shown: entry.path }, finding, cache))
     }
     level = next.flat()
   }
@@ -73,12 +73,12 @@ function findExceededLimit(folders: number, finding: SkillScan): string | undefi
 }
 
 /** Reads the skill of a folder. Returns the folders to search if there is no skill. */
-function searchFolder(root: Root, folder: string, finding: SkillScan, cache: SkillCache): Entry[] {
-  const entries = listFolder(folder, finding)
+function searchFolder(root: Root, folder: SearchedFolder, finding: SkillScan, cache: SkillCache): Entry[] {
+  const entries = listFolder(folder.path, finding)
   const file = entries.find(({ name }) => name === 'SKILL.md') ?? entries.find(({ name }) => name === 'skill.md')
   if (!file) {
     const inner = entries.filter((entry) => (entry.folder || entry.link) && !/^\.|^node_modules$/.test(entry.name))
-    return inner.map(({ name, link }) => ({ path: join(folder, name), link }))
+    return inner.map(({ name, link }) => ({ path: join(folder.path, name), link }))
   }
   readSkill(root, folder, file, finding, cache)
   return []
@@ -87,6 +87,11 @@ function searchFolder(root: Root, folder: string, finding: SkillScan, cache: Ski
 interface Entry {
   path: string
   link: boolean
+}
+/** A folder by its real path, and by the path that names its skill. */
+interface SearchedFolder {
+  path: string
+  shown: string
 }
 interface FolderEntry {
   name: string
@@ -122,38 +127,52 @@ export function createDeadline(): () => boolean {
   }
 }
 
-/** Returns the target of a link if it is below the root. */
+/** Returns the target of a link to a folder if it is within the bound of the root. */
 function resolveLink(root: Root, path: string, finding: SkillScan): string | undefined {
   const real = resolveRealPath(path)
   if (real === undefined || !statSync(real).isDirectory()) return undefined
-  if (isInside(root.path, real)) return real
+  if (isInside(root.bound, real)) return real
   if (statSync(join(real, 'SKILL.md'), { throwIfNoEntry: false }))
-    skip(finding, path, `The link leads out of ${root.path}.`)
+    skip(finding, path, `The link leads out of ${root.bound}.`)
   return undefined
 }
 
 /** Reads a skill. Its folder is a real path, so only the file itself can be a link. */
 function readSkill(
   root: Root,
-  folder: string,
+  { path, shown }: SearchedFolder,
   { name, link }: FolderEntry,
   finding: SkillScan,
   cache: SkillCache,
 ): void {
-  const file = join(folder, name)
+  const file = join(path, name)
   try {
-    const real = link ? realpathSync(file) : file
-    if (link && !isInside(root.path, real)) return skip(finding, file, `The link leads out of ${root.path}.`)
-    const { version, bytes, whole } = readHead(real)
-    const known = cache.get(file)
+    const place = link ? resolveLinkedFile(root, path, file) : { folder: path, file }
+    if (!place) return skip(finding, file, `The link leads out of ${root.bound}.`)
+    const { version, bytes, whole } = readHead(place.file)
+    // The path of the link names the skill.
+    const named = join(shown, name)
+    const known = cache.get(named)
     // The body is read when the skill is loaded.
     const reading =
-      known && known.version === version ? known.reading : { ...parseHead(bytes(), file, whole), body: '' }
-    if (version) cache.set(file, { version, reading })
-    addSkill(root, folder, reading, finding, file)
+      known && known.version === version ? known.reading : { ...parseHead(bytes(), named, whole), body: '' }
+    if (version) cache.set(named, { version, reading })
+    const before = finding.all.find((one) => one.file === place.file && one.layer === root.layer)
+    if (before && reading.skill) before.also_at = [...before.also_at, shown]
+    else addSkill(root, place.folder, reading, finding, place.file)
   } catch (error) {
     skip(finding, file, `The file cannot be read: ${(error as Error).message}.`)
   }
+}
+
+/**
+ * Returns the folder and the file of a `SKILL.md` that is a link; nothing if it leads out. The resources of a skill are
+ * those next to the linked file, as tools for dotfiles arrange them. A file of another name stays alone.
+ */
+function resolveLinkedFile(root: Root, folder: string, link: string): { folder: string; file: string } | undefined {
+  const file = realpathSync(link)
+  if (/^skill\.md$/i.test(basename(file)) && isInside(root.bound, file)) return { folder: dirname(file), file }
+  return isInside(root.layer === 'user' ? root.bound : folder, file) ? { folder, file } : undefined
 }
 
 /**

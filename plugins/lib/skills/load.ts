@@ -1,4 +1,4 @@
-import { basename, isAbsolute, join, relative } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative } from 'node:path'
 import { fail, problem, type Call, type Result } from '../../../core/shapes/index.js'
 import type { Context, Session } from '../../../core/contract/index.js'
 import { parseSkill, type Skill, type SkillText } from '../../../core/skills/index.js'
@@ -93,9 +93,9 @@ export async function readSkill(
   folder: SkillFolder,
 ): Promise<{ text: SkillText; body: string } | Result> {
   if (skill.body !== undefined) return { text: skill, body: skill.body }
-  await using file = await folder.open(basename(skill.file))
-  const bytes = await file.read(0, MAX_BYTES + 1)
-  const { skill: text, body, diagnostics } = parseSkill(bytes, skill.file)
+  const bytes = await readSkillFile(skill, folder)
+  // The name of the skill may be that of a link to its folder.
+  const { skill: text, body, diagnostics } = parseSkill(bytes, join(skill.name, basename(skill.file)))
   if (text) return { text, body }
   const { message = '', files = [] } = diagnostics.findLast(({ severity }) => severity === 'error') ?? {}
   const line = /:(\d+)$/.exec(files[0] ?? '')?.[1]
@@ -106,6 +106,21 @@ export async function readSkill(
       details: { line: Number(line ?? 1) },
     },
   )
+}
+
+/** Reads the file of a skill; the user's own may be a link to a file of another folder. */
+async function readSkillFile(skill: Skill, folder: SkillFolder): Promise<Buffer> {
+  if (skill.layer !== 'user' || dirname(skill.file) === skill.folder) {
+    await using file = await folder.open(basename(skill.file))
+    return await file.read(0, MAX_BYTES + 1)
+  }
+  const target = openWorkspace(dirname(skill.file), { home: folder.workspace.home })
+  try {
+    await using file = await target.open(basename(skill.file))
+    return await file.read(0, MAX_BYTES + 1)
+  } finally {
+    target.close()
+  }
 }
 
 const RESOURCE_LIMITS = { files: 200, depth: 4, entries: 2000 }
