@@ -133,8 +133,7 @@ function coerceValue(value: unknown, schema: Schema, wanted: ReadonlySet<string>
 
 function coerceText(text: string, schema: Schema, wanted: ReadonlySet<string>): unknown {
   const allowed = readEnum(schema)
-  const isMeant = (option: unknown) => typeof option === 'string' && foldKey(option) === foldKey(text)
-  if (allowed) return allowed.find(isMeant) ?? text
+  if (allowed) return allowed.find((option) => isMeant(option, text)) ?? text
   if (!wanted.has('string') && wanted.size > 0) {
     const parsed = parseJson(text, wanted)
     if (parsed !== undefined) return parsed
@@ -146,6 +145,10 @@ function coerceText(text: string, schema: Schema, wanted: ReadonlySet<string>): 
   const isList = wanted.has('array') && schema['format'] === 'workspace-glob' && /^\s*\["/.test(text)
   return isList ? (parseJson(text, new Set(['array'])) ?? text) : text
 }
+
+/** Returns whether a text means a choice: a text in any spelling, a number or a boolean. */
+const isMeant = (option: unknown, text: string): boolean =>
+  typeof option === 'string' ? foldKey(option) === foldKey(text) : JSON.stringify(option) === text.trim()
 
 function parseJson(text: string, wanted: ReadonlySet<string>): unknown {
   let value: unknown

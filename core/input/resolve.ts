@@ -14,7 +14,7 @@ import {
   type Slot,
   type Tool,
 } from '../registry/index.js'
-import { compile, type Check } from '../schema/index.js'
+import { compile, restoreNames, type Check } from '../schema/index.js'
 import { translateInput } from './alias.js'
 import { applyConstraint, type Constraint } from './constraints.js'
 import { inferAction, type Inferred } from './infer.js'
@@ -215,7 +215,7 @@ export async function normalizeInput(
   raw: JsonObject,
   { example = () => slot.example, constraint, alias, isReachable }: NormalizeOptions = {},
 ): Promise<NormalizedInput> {
-  const { given: renamed, unknown } = renameProperties(raw, slot.shape)
+  const { given: renamed, unknown } = renameProperties(restoreNames(raw, slot.info.input), slot.shape)
   if (unknown.length) throw createUnknownFieldError(slot, unknown[0]!, example(), isReachable)
   const given = coerce(renamed, slot.shape)
   const capped = applyLimits(given, slot.shape)

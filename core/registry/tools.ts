@@ -1,7 +1,7 @@
 import { isObject, type Schema, type ToolInfo } from '../shapes/index.js'
 import { truncateText } from '../documents/index.js'
+import { toPortableSchema } from '../schema/index.js'
 import { flatten } from './flatten.js'
-import { toPortableSchema } from './portable.js'
 import {
   isListed,
   findOwnToolName,

@@ -13,4 +13,6 @@ export {
   handlerKeys,
 } from './contracts.js'
 export type { ContractFault } from './explain.js'
+export { toPortableSchema } from './portable.js'
+export { restoreNames } from './portable_names.js'
 export { buildResourceInput } from './resource_input.js'

@@ -30,6 +30,7 @@ export {
   hashContent,
   readIdentity,
   readTree,
+  isUncovered,
   readTreeDigest,
   createTreeReader,
   resolveFileBelow,

@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
-import { problem, VtError, type Contribution } from '../shapes/index.js'
+import { problem, VtError, type Contribution, type JsonObject } from '../shapes/index.js'
 import { writeStateSync } from '../system/index.js'
 import { readBytes } from '../documents/index.js'
 import { requireCovered, runsCode, type ConsentedFiles } from './digest.js'
@@ -22,15 +22,17 @@ export interface Installed {
   format: string
   version?: string
   source: PluginSource
+  /** The parts that an entry of a marketplace lists. */
+  listed?: JsonObject
   /** `tree1` of all files that the user agreed to; a linked plugin is not hashed. */
   tree?: string
   /** Every file with its hash. */
   files: Record<string, string>
-  /** Hash of the text that was shown for consent. */
+  /** Hash of the text of the consent. */
   executes: string
-  /** Its dependencies were installed too; then every update installs them. */
+  /** Every update installs its dependencies too. */
   deps?: boolean
-  /** The plugin has a policy; then no call is made while the plugin is missing. */
+  /** The plugin has a policy: no call is made while it is missing. */
   judges?: boolean
   /** Lifecycle hooks of the plugin may stop a call; then every call is asked about while they are missing. */
   guards?: boolean
@@ -96,9 +98,9 @@ export interface LockVerifier {
   verify(contribution: Contribution): ConsentedFiles | undefined
   /** Returns the reason why a plugin folder is disabled; a folder that was never installed may be read. */
   findFault(root: string): VtError | undefined
-  /** Lists the plugins that the user installed and that are missing. */
+  /** Lists the installed plugins that are missing. */
   missing(): { name: string; error: VtError; judges: boolean }[]
-  /** Lists the installed plugins whose lifecycle hooks may stop a call, by name. */
+  /** Lists the plugins whose lifecycle hooks may stop a call. */
   guards(): { name: string; root: string }[]
   findEntry(root: string): Installed | undefined
   /** Returns whether a plugin is in a plugin folder. */

@@ -9,9 +9,9 @@ import {
   writeFileSync,
   type Stats,
 } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
-import { problem } from '../shapes/index.js'
-import { compareBytes, isInside, makeFolder, sha256 } from '../system/index.js'
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import { problem, type Contribution } from '../shapes/index.js'
+import { compareBytes, isInside, makeFolder, sha256, toRealPath } from '../system/index.js'
 import { readBytes } from '../documents/index.js'
 
 const MAX_ENTRIES = 20_000
@@ -155,6 +155,21 @@ export function resolveFileBelow(root: string, path: string): string | undefined
     return undefined
   }
 }
+
+/**
+ * Returns whether an absolute path of a plugin of the workspace names a file of the workspace that the consent to the
+ * plugin does not cover. The consent to a loose manifest covers the files that its commands name.
+ */
+export const isUncovered = (
+  path: string,
+  { layer, plugin, root }: Pick<Contribution, 'layer' | 'plugin' | 'root'>,
+  workspace: string,
+): boolean =>
+  layer === 'workspace' &&
+  plugin !== layer &&
+  isAbsolute(path) &&
+  isInside(realpathSync(workspace), toRealPath(path)) &&
+  !isInside(realpathSync(root), toRealPath(path))
 
 /** Returns the hash of a file's content, in the form of a tree. */
 export const hashContent = (bytes: Uint8Array): string => `sha256-${sha256(bytes, 'base64')}`

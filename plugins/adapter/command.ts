@@ -14,7 +14,7 @@ import {
   type AdapterContext,
   type Schema,
 } from '../../core/index.js'
-import { requireUnchanged } from '../../core/trust/index.js'
+import { isUncovered, requireUnchanged } from '../../core/trust/index.js'
 import { runProgram } from '../lib/process/index.js'
 import { Capture } from './command/capture.js'
 import { buildToolEnvironment } from './command/environment.js'
@@ -119,22 +119,18 @@ async function requireConfinedPaths(call: Call, context: Context): Promise<void>
 }
 
 /**
- * Returns the file of the program. A bare name is searched outside the workspace, `./file` inside the plugin. An
- * absolute path counts only in layers of the user.
+ * Returns the file of the program. A bare name is searched outside the workspace, `./file` inside the plugin.
  */
-function resolveProgram(
-  program: string,
-  { id, root, layer }: Contribution,
-  { env, workspace }: AdapterContext,
-): string {
+function resolveProgram(program: string, contribution: Contribution, { env, workspace }: AdapterContext): string {
+  const { id, root } = contribution
   const missing = (what: string): VtError => problem('VT_PLUGIN_REQUIRES', { id, needs: what })
   if (!program.includes('/')) {
     const found = findProgram(program, listSearchFolders(env['PATH'], workspace))
     if (found) return found
     throw missing(`the program '${program}', which is not on the search path`)
   }
-  if (isAbsolute(program) && layer === 'workspace')
-    throw missing(`'${program}', but only your own manifests may use an absolute path`)
+  if (isUncovered(program, contribution, workspace))
+    throw missing(`'${program}', but a program of the workspace has to be in the folder of the plugin`)
   const file = resolve(root, program)
   if (!isProgram(file)) throw missing(`'${program}', which is not an executable file`)
   if (!isAbsolute(program) && !realpathSync(file).startsWith(`${realpathSync(root)}/`))

@@ -1,4 +1,4 @@
-import { isAbsolute, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { omitUndefined } from '../../../core/shapes/index.js'
 import {
   createChildEnvironment,
@@ -17,7 +17,7 @@ import {
   type AdapterContext,
   type Settings,
 } from '../../../core/index.js'
-import { requireUnchanged } from '../../../core/trust/index.js'
+import { isUncovered, requireUnchanged } from '../../../core/trust/index.js'
 import { isOwnServer } from '../../lib/base/index.js'
 import { ServerRecord } from '../../lib/state/index.js'
 import { expandVariables, resolveValue, resolveValues, resolveWords, type ValueScope } from '../../lib/values/index.js'
@@ -170,17 +170,21 @@ export async function resolveLaunch(
 function resolveServerProgram(
   command: string,
   base: string,
-  { id, layer, fromSettings }: Contribution,
+  contribution: Contribution,
   { env, workspace }: AdapterContext,
 ): string {
+  const { id, fromSettings } = contribution
   if (!command) throw createStartError(id, 'its definition has neither `command` nor `url`')
   if (!command.includes('/')) {
     const found = findProgram(command, listSearchFolders(env['PATH'], workspace))
     if (!found) throw createStartError(id, `the program '${command}' is not on the search path`)
     return found
   }
-  if (isAbsolute(command) && layer === 'workspace' && !fromSettings)
-    throw createStartError(id, `only your own manifests may use an absolute path such as '${command}'`)
+  if (!fromSettings && isUncovered(command, contribution, workspace))
+    throw createStartError(
+      id,
+      `'${command}' is a file of the workspace outside of the plugin, which can change unasked`,
+    )
   return resolve(base, command)
 }
 

@@ -31,11 +31,11 @@ export function readClaudePlugin(found: Package, manifest: JsonObject, file: str
   }
   found.needs = parseNeeds(manifest['userConfig'])
   found.variable = (key) => `CLAUDE_PLUGIN_OPTION_${key.replace(/\W/g, '_').toUpperCase()}`
-  for (const { document, file: place } of readDocuments(found, manifest['mcpServers'], ['.mcp.json'], file))
-    if (document) readServers(found, document, place)
   const codex = found.format === 'Codex'
-  const usual = codex ? ['hooks/hooks.json', 'hooks.json'] : ['hooks/hooks.json']
-  const sources = readDocuments(found, manifest['hooks'], usual, file)
+  const usual = listUsualPlaces(found, manifest)
+  for (const { document, file: place } of readDocuments(found, manifest['mcpServers'], usual.servers, file))
+    if (document) readServers(found, document, place)
+  const sources = readDocuments(found, manifest['hooks'], usual.hooks, file)
   const env = { ...createFolderVariables(found.place), ...found.listVariables() }
   addHooks(found, sources, {
     dialect: 'claude',
@@ -45,13 +45,13 @@ export function readClaudePlugin(found: Package, manifest: JsonObject, file: str
   })
   const listPaths = (key: string): string[] =>
     isObject(manifest[key]) ? [] : [manifest[key]].flat().filter((path) => typeof path === 'string')
-  const commands = parseCommandPlaces(manifest['commands'])
-  const agents = ['agents', ...listPaths('agents')].flatMap((path) =>
+  const commands = parseCommandPlaces(manifest['commands'] ?? usual.commands)
+  const agents = [...usual.agents, ...listPaths('agents')].flatMap((path) =>
     path.endsWith('.md') ? [path] : found.listPackageFiles(path, '.md').map((name) => `${path}/${name}`),
   )
   found.skills = () =>
     collectSkills(found, {
-      skills: ['skills', ...listPaths('skills'), ...(found.resolveInside('SKILL.md') ? ['.'] : [])],
+      skills: [...usual.skills, ...listPaths('skills')],
       commands,
       agents: [...new Set(agents)],
       instructions: codex ? listPaths('instructions') : [],
@@ -65,6 +65,23 @@ export function readClaudePlugin(found: Package, manifest: JsonObject, file: str
     file,
   )
   return true
+}
+
+type UsualPlaces = Record<'servers' | 'hooks' | 'skills' | 'commands' | 'agents', string[]>
+
+/**
+ * Returns the places of parts that a manifest does not list. With `strict: false`, as an entry of a marketplace has it,
+ * the manifest lists every part.
+ */
+function listUsualPlaces(found: Package, { strict }: JsonObject): UsualPlaces {
+  if (strict === false) return { servers: [], hooks: [], skills: [], commands: [], agents: [] }
+  return {
+    servers: ['.mcp.json'],
+    hooks: found.format === 'Codex' ? ['hooks/hooks.json', 'hooks.json'] : ['hooks/hooks.json'],
+    skills: ['skills', ...(found.resolveInside('SKILL.md') ? ['.'] : [])],
+    commands: ['commands'],
+    agents: ['agents'],
+  }
 }
 
 /** Returns the paths of commands, or names with their files. Lists that only describe the usual folder name no path. */

@@ -56,10 +56,8 @@ export function addHooks(found: Package, sources: readonly HookDocument[], manne
   }
   if (from !== undefined) found.addManifest('lifecycle_hooks', { kind: 'hooks', hooks: block }, from)
   const reasons = Object.fromEntries([...types].map((type) => [describeUnserved(type), 1]))
-  found.reportUnsupported(
-    { 'Lifecycle hooks for events that never happen here': [...never], ...reasons },
-    sources[0]!.file,
-  )
+  const [place] = [...sources.map(({ file }) => file), found.place.root]
+  found.reportUnsupported({ 'Lifecycle hooks for events that never happen here': [...never], ...reasons }, place!)
 }
 
 const describeUnserved = (type: string): string =>

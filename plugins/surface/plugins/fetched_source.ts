@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../../core/shapes/index.js'
 import type { Io, Kernel } from '../../../core/index.js'
 import type { PluginSource } from '../../../core/trust/index.js'
 
@@ -7,6 +8,8 @@ export interface FetchedSource {
   source: PluginSource
   /** The default name of the plugin. */
   name: string
+  /** The parts that an entry of a marketplace lists, which are in the fetched `plugin.json`. */
+  listed?: JsonObject
   /** Address of the attestation that the npm registry names for the package. */
   attested?: string
 }

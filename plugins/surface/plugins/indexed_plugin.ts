@@ -1,3 +1,5 @@
+import type { MarketplaceEntry } from '../../lib/marketplace/index.js'
+
 /** The source of a plugin of an index, and the promised commit and hash. */
 export interface PinnedSource {
   /** An address in the form of `vtcode plugins add`. */
@@ -12,15 +14,9 @@ export interface PinnedSource {
   integrity?: string
 }
 /** An entry of an index. All text is untrusted, except `index` and the `pinned.address` of a local folder. */
-export interface IndexedPlugin {
+export interface IndexedPlugin extends MarketplaceEntry {
   name: string
   index: string
-  description?: string
-  version?: string
-  author?: string
-  homepage?: string
-  license?: string
-  keywords: string[]
   pinned?: PinnedSource
   /** The reason why the plugin cannot be added; a sentence without its full stop. */
   unavailable?: string

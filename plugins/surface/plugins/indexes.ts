@@ -1,16 +1,17 @@
 import { existsSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
-import { isObject } from '../../../core/shapes/index.js'
+import { isObject, omitUndefined } from '../../../core/shapes/index.js'
 import { isInside } from '../../../core/system/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { VtError, type Io, type Kernel } from '../../../core/index.js'
 import { readTreeDigest } from '../../../core/trust/index.js'
 import { createTempFolder } from '../../lib/base/index.js'
+import { readEntry } from '../../lib/marketplace/index.js'
 import { readPackageFacts, PLUGIN_NAME } from './identity.js'
 import { searchNpm } from './npm_registry.js'
 import type { IndexedPlugin, IndexContents } from './indexed_plugin.js'
-import { pinSource, toShortText, type Base } from './pin_source.js'
-import { ARCHIVE_NAME, fetchSource, isAddress, downloadText } from './source.js'
+import { pinSource, type Base } from './pin_source.js'
+import { ARCHIVE_NAME, fetchSource, isAddress, downloadText, requireListedParts } from './source.js'
 import type { FetchedSource, FetchOptions } from './fetched_source.js'
 import { UserError } from './user_error.js'
 
@@ -76,7 +77,7 @@ export async function findOffer(name: string, context: { kernel: Kernel; io: Io 
 
 /** Fetches an offer. Throws UserError where it differs from the promises of the index. */
 export async function fetchOffer(
-  { name, index, pinned, unavailable }: IndexedPlugin,
+  { name, index, pinned, unavailable, listed }: IndexedPlugin,
   fetching: FetchOptions,
 ): Promise<FetchedSource> {
   if (!pinned) throw new UserError(`${name} of ${index} cannot be added: ${unavailable ?? 'it has no source'}`)
@@ -100,12 +101,13 @@ export async function fetchOffer(
       `${name} of ${index} is no archive, but the index gives the archive hash ${integrity}; a hash of files ` +
         'begins with tree1:',
     )
+  requireListedParts(root, listed)
   const ownName = readPackageFacts(root).name
   if (source.type !== 'npm' && ownName !== undefined && ownName !== name && fetching.name === undefined)
     throw new UserError(
       `${index} calls it ${name}, but the package calls itself ${ownName}; choose the name with --name`,
     )
-  return { ...fetched, name }
+  return { ...fetched, name, ...omitUndefined({ listed }) }
 }
 
 async function readList(index: string, context: { kernel: Kernel; io: Io }): Promise<IndexContents> {
@@ -199,33 +201,7 @@ function parseEntries(index: string, text: string, base: Base): IndexContents {
         index,
         problem: `plugins[${at}] repeats the name '${name}'; the first entry counts`,
       })
-    known.set(name, { name, index, ...readFacts(entry), ...pinSource(entry, folder, base) })
+    known.set(name, { name, index, ...readEntry(entry), ...pinSource(entry, folder, base) })
   })
   return { offers: [...known.values()], problems }
-}
-
-function readFacts({
-  description,
-  version,
-  author,
-  homepage,
-  license,
-  keywords,
-  tags,
-  category,
-}: Record<string, unknown>): Pick<IndexedPlugin, 'keywords'> & Partial<IndexedPlugin> {
-  const words = [keywords, tags, [category]]
-    .flatMap((one) => (Array.isArray(one) ? (one as unknown[]) : []))
-    .flatMap((one) => toShortText(one) ?? [])
-  const facts = {
-    description: toShortText(description),
-    version: toShortText(version),
-    author: toShortText(isObject(author) ? author['name'] : author),
-    homepage: toShortText(homepage),
-    license: toShortText(license),
-  }
-  return {
-    ...Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)),
-    keywords: words.slice(0, 50),
-  }
 }

@@ -1,14 +1,4 @@
-import {
-  existsSync,
-  lstatSync,
-  mkdtempSync,
-  readdirSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-} from 'node:fs'
+import { existsSync, lstatSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { resolveDataFolder, isInside, makeFolder } from '../../../core/system/index.js'
 import { VtError, type Io, type Kernel } from '../../../core/index.js'
@@ -21,7 +11,6 @@ import {
   readTreeDigest,
   writeInstalled,
   type Installed,
-  type PluginSource,
 } from '../../../core/trust/index.js'
 import { lock } from '../../../core/workspace/index.js'
 import { parseEventName } from '../../lib/hooks/index.js'
@@ -35,7 +24,7 @@ import { fetchOffer, isIndexName, findOffer } from './indexes.js'
 import { readProvenance } from './npm_registry.js'
 import { UserError } from './user_error.js'
 import { renderConsent, renderDifference, formatDiagnostic, renderProvenance } from './show.js'
-import { fetchAgain, fetchSource } from './source.js'
+import { fetchInstalled, fetchSource, linkFolder } from './source.js'
 import type { FetchedSource } from './fetched_source.js'
 
 export interface InstallOptions {
@@ -79,7 +68,7 @@ export async function addPlugin(address: string, options: AddOptions): Promise<s
         before,
         {
           ...before,
-          [basename(root)]: createEntry(inspection, before[basename(root)]?.source ?? { type: 'path', path: root }),
+          [basename(root)]: createEntry(inspection, before[basename(root)] ?? { source: { type: 'path', path: root } }),
         },
         options,
       )
@@ -101,7 +90,7 @@ export async function addPlugin(address: string, options: AddOptions): Promise<s
     if (options.deps) await installDependencies(fetched.root, options, { check: true })
     await askConsent(inspection, options)
     if (options.deps) await installDependencies(fetched.root, options)
-    const entry = createEntry(inspection, fetched.source, options.deps)
+    const entry = createEntry(inspection, fetched, options.deps)
     if (link) symlinkSync(fetched.root, target)
     else renameSync(fetched.root, target)
     try {
@@ -147,7 +136,7 @@ export async function updatePlugin(name: string, options: InstallOptions): Promi
     const target = join(folder, 'plugins', name)
     if (!old) throw new UserError(`${name} was not installed by \`vtcode plugins add\``)
     if (old.source.type === 'link' || (old.source.path !== undefined && old.source.path === target)) return false
-    const fetched = await fetchAgain(old.source, { kernel, io, into: staging })
+    const fetched = await fetchInstalled(old, { kernel, io, into: staging })
     if (isSamePlugin(fetched.root, old) && isUnchanged(target, old)) return false
     await replacePlugin({ name, old, fetched, asks: 'when it may do more' }, folder, before, options)
     return true
@@ -175,7 +164,7 @@ async function replacePlugin(
   // Dependencies are fetched after consent to the lock file that names them.
   if (
     asks === 'always' ||
-    (deps ? !isSamePlugin(fetched.root, old) : createEntry(inspection, fetched.source).executes !== old.executes)
+    (deps ? !isSamePlugin(fetched.root, old) : createEntry(inspection, fetched).executes !== old.executes)
   ) {
     const version = readVersion(inspection)
     const backwards = isOlder(version, old.version)
@@ -195,7 +184,7 @@ async function replacePlugin(
     await askConsent(inspection, options)
   }
   if (deps) await installDependencies(fetched.root, options)
-  const entry = createEntry(inspection, fetched.source, deps)
+  const entry = createEntry(inspection, fetched, deps)
   // The former version keeps a known name until the lock holds the new one, so that the next change can recover from
   // a kill.
   if (existsSync(target)) renameSync(target, join(dirname(target), `${FORMER_PREFIX}${name}`))
@@ -408,18 +397,15 @@ async function askConsent(inspection: HashedInspection, { io, yes = false }: Ins
   if (readTreeDigest(inspection.root) !== inspection.tree) throw createChangedError(inspection)
 }
 
-function linkFolder(address: string): FetchedSource {
-  if (!statSync(resolve(address), { throwIfNoEntry: false })?.isDirectory())
-    throw new UserError(`'${address}' is no folder, which --link needs`)
-  const root = realpathSync(resolve(address))
-  return { root, source: { type: 'link', path: root }, name: basename(root) }
-}
-
 const readVersion = ({ root, contributions }: Inspection): string | undefined =>
   readPackageFacts(root).version ?? contributions[0]?.manifest.version
 
 /** Creates the entry of the lock. A linked plugin has no hashes: its files may change. */
-function createEntry(inspection: HashedInspection, source: PluginSource, deps = false): Installed {
+function createEntry(
+  inspection: HashedInspection,
+  { source, listed }: Pick<Installed, 'source' | 'listed'>,
+  deps = false,
+): Installed {
   const { root, format, contributions } = inspection
   const version = readVersion(inspection)
   const { digest, files } = readTree(root)
@@ -435,6 +421,7 @@ function createEntry(inspection: HashedInspection, source: PluginSource, deps = 
     format,
     ...(version !== undefined && { version }),
     source,
+    ...(listed && { listed }),
     ...sealed,
     executes: executesHash(inspection),
     ...(deps && { deps }),

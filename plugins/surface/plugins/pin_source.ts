@@ -2,17 +2,14 @@ import { existsSync, realpathSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { isObject, omitUndefined } from '../../../core/shapes/index.js'
 import { isInside } from '../../../core/system/index.js'
+import { toShortText } from '../../lib/marketplace/index.js'
 import type { IndexedPlugin, PinnedSource } from './indexed_plugin.js'
 import { ARCHIVE_NAME, isAddress, isSsh } from './source.js'
 
 /** The place that relative sources of an index start from. */
 export type Base = { kind: 'folder'; root: string } | { kind: 'git'; address: string } | { kind: 'web'; url: string }
 
-const MAX_TEXT = 500
 const HASH_PATTERN = /^(?:(?:tree1:)?sha256-|sha(?:384|512)-)[\w+/]+={0,2}$|^[0-9a-f]{64}$/i
-
-export const toShortText = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value.slice(0, MAX_TEXT) : undefined
 
 /** Returns the source of an entry with the promised commit and hash, or the reason why it is unavailable. */
 export function pinSource(

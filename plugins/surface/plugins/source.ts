@@ -5,7 +5,8 @@ import { pathToFileURL } from 'node:url'
 import { omitUndefined } from '../../../core/shapes/index.js'
 import { startDeadline, sha256 } from '../../../core/system/index.js'
 import { readBytes } from '../../../core/documents/index.js'
-import { readTreeDigest, type PluginSource } from '../../../core/trust/index.js'
+import { readTreeDigest, type Installed, type PluginSource } from '../../../core/trust/index.js'
+import { writeListedParts } from '../../lib/marketplace/index.js'
 import { download } from '../../lib/net/index.js'
 import { MAX_UNPACKED_BYTES, unpack } from './archive.js'
 import { cloneRepository } from './git_source.js'
@@ -28,9 +29,28 @@ export const isSsh = (address: string): boolean => /^(?:git\+)?ssh:|^[\w.-]+@/.t
 export const fetchSource = async (address: string, fetching: FetchOptions): Promise<FetchedSource> =>
   removeGitFolder(await fetchAddress(address, fetching))
 
-/** Fetches a source again that the lock records. */
-export const fetchAgain = async (source: PluginSource, fetching: FetchOptions): Promise<FetchedSource> =>
-  removeGitFolder(await fetchRecorded(source, fetching))
+/** Fetches an installed plugin again. */
+export async function fetchInstalled(
+  { source, listed }: Pick<Installed, 'source' | 'listed'>,
+  fetching: FetchOptions,
+): Promise<FetchedSource> {
+  const fetched = removeGitFolder(await fetchRecorded(source, fetching))
+  requireListedParts(fetched.root, listed)
+  return { ...fetched, ...omitUndefined({ listed }) }
+}
+
+/** Writes the listed parts into a fetched plugin. Throws UserError. */
+export function requireListedParts(root: string, listed: FetchedSource['listed']): void {
+  const problem = writeListedParts(root, listed)
+  if (problem !== undefined) throw new UserError(problem)
+}
+
+export function linkFolder(address: string): FetchedSource {
+  if (!statSync(resolve(address), { throwIfNoEntry: false })?.isDirectory())
+    throw new UserError(`'${address}' is no folder, which --link needs`)
+  const root = realpathSync(resolve(address))
+  return { root, source: { type: 'link', path: root }, name: basename(root) }
+}
 
 /** Removes `.git`: no digest covers it, and it could make git run code in that folder. */
 function removeGitFolder(one: FetchedSource): FetchedSource {

@@ -160,9 +160,9 @@ describe('tool lists for models', () => {
       additionalProperties: false,
       properties: {
         word: { type: 'string', enum: ['a', 'b'] },
-        mixed: { type: 'string', enum: ['a'], description: 'Mixed.' },
+        mixed: { type: 'string', enum: ['a'], description: 'Mixed. Also true.' },
         fixed: { type: 'string', enum: ['x'] },
-        number: { type: 'number' },
+        number: { type: 'number', description: 'One of 1, 2.' },
         many: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'integer' } }] },
         perhaps: { anyOf: [{ type: 'string' }, { type: 'object', properties: { at: { type: 'string' } } }] },
         bounded: { type: 'integer' },
@@ -172,6 +172,7 @@ describe('tool lists for models', () => {
         both: { type: 'string', minLength: 1, description: 'Both.' },
         when: { type: 'string', format: 'date-time' },
         day: { type: 'string', minLength: 3 },
+        not_a_name: { type: 'string', description: '`not a name!`' },
         map: { type: 'object', additionalProperties: { type: 'string', minLength: 1 } },
       },
     })

@@ -38,6 +38,21 @@ const reaches: [string, object, object?][] = [
   ['draft_03', { n: 3, list: ['a', 1] }],
   ['words', { empty: '', text: 'x', typed: 1, same: ['a', 'a'] }],
   ['pattern', { code: 'ab' }],
+  [
+    'odata',
+    { filter: 'x', id: 'y', filter_name: 'n', StartTime: 't', a_b: 'z', plain: 'p', level: '2' },
+    { $filter: 'x', '@id': 'y', 'filter[name]': 'n', 'StartTime>': 't', 'a b': 'z', plain: 'p', level: 2 },
+  ],
+  ['odata', { $filter: 'x', 'filter[name]': 'n', level: 3 }],
+  ['alike', { ids: 'x', ids_6e89b5f4: ['y'] }, { ids: 'x', 'ids[]': ['y'] }],
+  [
+    'deep',
+    { items: [{ type: 'a', child: { type: 'b' } }], map: { one: { type: 'c' }, type: { '@type': 'd' } } },
+    {
+      items: [{ '@type': 'a', 'child[]': { '@type': 'b' } }],
+      map: { one: { '@type': 'c' }, type: { '@type': 'd' } },
+    },
+  ],
 ]
 const refused: [string, object, string][] = [
   ['unassign', { issue: 7 }, 'VT_INPUT_MISSING'],
@@ -48,6 +63,8 @@ const refused: [string, object, string][] = [
   ['closed', { nme: 'n' }, 'VT_INPUT_UNKNOWN'],
   ['nothing', { a: 1 }, 'VT_INPUT_UNKNOWN'],
   ['draft_04', { n: 0 }, 'VT_INPUT_INVALID'],
+  ['odata', { filter: 'x', level: 4 }, 'VT_INPUT_INVALID'],
+  ['odata', { id: 'x' }, 'VT_INPUT_MISSING'],
 ]
 
 describe('mcp client: foreign input schema', () => {
@@ -60,6 +77,23 @@ describe('mcp client: foreign input schema', () => {
     for (const [tool, input, code] of refused)
       expect([tool, await vt.call(`mcp__s__${tool}`, input)]).toMatchObject([tool, { ok: false, error: { code } }])
     expect(vt.kernel.diagnostics().filter(({ message }) => message.includes('mcp__s__'))).toEqual([])
+  })
+
+  it('lists every property of a foreign schema under a name that each wire accepts, with its own name', async () => {
+    await using vt = await bootKernel({ config })
+    const listNames = (name: string) => {
+      const { input } = vt.kernel.tools().find((tool) => tool.name === `mcp__s__${name}`)!
+      return input as { properties: Record<string, { description?: string; type: string }>; required?: string[] }
+    }
+    await vt.call('mcp__s__nothing', {})
+    const odata = listNames('odata')
+    expect(Object.keys(odata.properties)).toEqual(['filter', 'id', 'filter_name', 'StartTime', 'a_b', 'plain', 'level'])
+    expect(odata.required).toEqual(['filter'])
+    expect(odata.properties['filter_name']).toEqual({ type: 'string', description: '`filter[name]`' })
+    expect(odata.properties['level']).toEqual({ type: 'integer', description: 'One of 1, 2, 3.' })
+    const alike = Object.keys(listNames('alike').properties)
+    expect(alike).toHaveLength(5)
+    expect(alike.filter((name) => !/^[a-zA-Z0-9_.-]{1,64}$/.test(name))).toEqual([])
   })
 
   it('passes an input whose name is a property of every object to the server', async () => {

@@ -1,5 +1,7 @@
 import { isObject, type JsonObject, type Schema } from '../shapes/index.js'
-import { toText } from '../text/index.js'
+import { toText, truncateLine } from '../text/index.js'
+import { resolveReference } from './cost.js'
+import { toPortableNames } from './portable_names.js'
 
 /** "Any value", where each schema needs a type. */
 const ANY_VALUE = [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }, { type: 'object' }]
@@ -16,7 +18,6 @@ const KEPT_KEYS = new Set([
   'x-values',
 ])
 const SIMPLE_TYPES = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array'])
-const PROPERTY_NAME = /^[a-zA-Z0-9_.-]{1,64}$/
 /** Foreign schemas may refer to themselves in circles, or double with each reference. */
 const LIMITS = { depth: 32, schemas: 5_000 }
 
@@ -45,8 +46,9 @@ export function toPortableSchema(root: Schema): Schema {
 
 function convertSchema(given: unknown, state: WalkState, path: readonly string[]): Schema {
   if (!isObject(given) || state.left-- <= 0) return { anyOf: ANY_VALUE }
-  const { schema, refs } = expandReferences(given, state.root, path)
+  const { schema: expanded, refs } = expandReferences(given, state.root, path)
   if (refs.length > LIMITS.depth) return { type: 'object' }
+  const schema = describeValues(expanded)
   const base = Object.fromEntries(
     Object.entries(schema).filter(([key, value]) => KEPT_KEYS.has(key) && (key !== 'default' || !isObject(value))),
   )
@@ -85,17 +87,6 @@ function expandReferences(
     : { schema: again, refs }
 }
 
-const resolveReference = (root: Schema, reference: string): unknown =>
-  reference.startsWith('#/')
-    ? reference
-        .slice(2)
-        .split('/')
-        .reduce<unknown>(
-          (at, step) => (isObject(at) ? at[step.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined),
-          root,
-        )
-    : undefined
-
 /**
  * Returns the declared types, else those of its values or keywords. `null` among several types is left to the check.
  */
@@ -132,16 +123,38 @@ function convertType(type: string, schema: Schema, base: Schema, state: WalkStat
   return { type, ...(type === 'string' && { ...(choices.length > 0 && { enum: choices }), ...dated }), ...base }
 }
 
+/** Adds choices that are no texts, which not every wire accepts as choices, to the description. */
+function describeValues(schema: Schema): Schema {
+  const values = Array.isArray(schema['enum']) ? schema['enum'] : 'const' in schema ? [schema['const']] : []
+  const others = values.filter((value) => typeof value === 'number' || typeof value === 'boolean')
+  if (others.length === 0) return schema
+  const { description } = schema
+  const introduction = values.length === 1 ? 'Always' : others.length < values.length ? 'Also' : 'One of'
+  const list = `${introduction} ${others.join(', ')}.`
+  return { ...schema, description: typeof description === 'string' ? `${description} ${list}` : list }
+}
+
 /** Returns whether lists show a property: not if deprecated or unlisted. */
 const isListedProperty = (schema: unknown): boolean =>
   !isObject(schema) || (schema['deprecated'] !== true && schema['x-listed'] !== false)
 
+/** Adds the name of a renamed property to its description. */
+function describeName(name: string, portable: string, schema: Schema): Schema {
+  if (name === portable) return schema
+  const { description } = schema
+  const about = typeof description === 'string' ? ` ${description}` : ''
+  return { ...schema, description: `\`${truncateLine(name, 80)}\`:${about}`.replace(/:$/, '') }
+}
+
 function convertMembers(schema: Schema, state: WalkState, refs: readonly string[]): Schema {
   const { properties, required, additionalProperties: others } = schema
-  const named = Object.entries(isObject(properties) ? properties : {}).flatMap(([name, one]) =>
-    PROPERTY_NAME.test(name) && isListedProperty(one) ? [[name, convertSchema(one, state, refs)] as const] : [],
-  )
-  const needed = Array.isArray(required) ? required.filter((name) => named.some(([known]) => known === name)) : []
+  const listed = Object.entries(isObject(properties) ? properties : {}).filter(([, one]) => isListedProperty(one))
+  const names = toPortableNames(listed.map(([name]) => name))
+  const named = listed.map(([name, one]): [string, Schema] => [
+    names.get(name)!,
+    describeName(name, names.get(name)!, convertSchema(one, state, refs)),
+  ])
+  const needed = Array.isArray(required) ? required.flatMap((name) => names.get(toText(name)) ?? []) : []
   const top = refs.length === 1
   return {
     ...(needed.length > 0 && { required: needed }),
