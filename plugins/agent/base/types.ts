@@ -184,6 +184,7 @@ export type HarnessEvent =
   | 'context_cleared'
   | 'context_window_assumed'
   | 'server_unavailable'
+  | 'instructions_unused'
   | 'limit_reached'
   | 'resumed'
   | 'continuation_started'

@@ -4,7 +4,7 @@ import { noUsage, estimateMessages, type ModelAnswer, type ModelRequest } from '
 import { messageText, type ConversationContext } from '../session/index.js'
 import { clearOldResults } from './clearing.js'
 import { compact, type Compactable, type CompactOptions } from './compaction.js'
-import { readNestedInstructions, renderInstructions } from './instructions.js'
+import { listStartFolders, readNestedInstructions, renderInstructions } from './instructions.js'
 import { resetContext } from './reset.js'
 import type { Segments } from './segment.js'
 import { computeTokenBudget, type TokenBudget } from './token_budget.js'
@@ -131,6 +131,8 @@ export class ContextWindow implements ConversationContext, Compactable {
     const changed = state.messages
       .at(-1)!
       .parts.flatMap((part) => (part.type === 'tool_result' ? (part.changed ?? []) : []))
+    // The prompt contains those of the folder that the person started in.
+    for (const folder of listStartFolders(workspace)) this.shownFolders.add(folder)
     for (const path of new Set([...calls.flatMap(listPaths), ...changed])) {
       const found = await readNestedInstructions(
         thread.kernel,

@@ -1,69 +1,55 @@
-import { isUtf8 } from 'node:buffer'
 import { existsSync } from 'node:fs'
-import { readdir, realpath } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { basename, dirname, join, posix, relative } from 'node:path'
-import type { VtError } from '../../../core/shapes/index.js'
-import { resolveUserFolder } from '../../../core/system/index.js'
+import { isInside } from '../../../core/system/index.js'
 import { block } from '../../../core/text/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import type { Kernel } from '../../../core/contract/index.js'
 import { createHiddenFilter, openWorkspace, type Workspace } from '../../../core/workspace/index.js'
-import { nextCall } from '../../lib/base/index.js'
 import { AgentError, type AgentSettings } from '../base/index.js'
+import { Refused } from './imports.js'
+import {
+  createInstructionReader,
+  findUserFolder,
+  MARKDOWN_FILE,
+  MAX_INSTRUCTION_BYTES,
+  readUserFile,
+  readWorkspaceFile,
+  refuseHidden,
+  type InstructionReader,
+  type Instructions,
+  type Judge,
+} from './instruction_files.js'
+import { CLAUDE_FILES, LOCAL_FILE, RULE_FOLDERS, SINGLE_FILES, USER_FILES, USER_RULES } from './layouts.js'
 import { createPathMatcher, parseRuleFile } from './rule_paths.js'
-
-/** A file of instructions for agents. Instructions are context and never grant permission. */
-export interface Instructions {
-  path: string
-  text: string
-  /** The size of the file if `text` is not its content. */
-  bytes?: number
-}
-const MAX_INSTRUCTION_BYTES = 131_072
-/** Larger files are not read. */
-const MAX_FILE_BYTES = 4 * MAX_INSTRUCTION_BYTES
-const MAX_IMPORT_DEPTH = 5
-const MAX_IMPORTS = 100
-
-/** Checks that the policies of calls allow reading a file. Throws Refused. */
-type Judge = (path: string) => Promise<void>
-class Refused extends Error {}
-
-// The policies see a session of its own, so that earlier calls have no influence.
-const createJudge =
-  (kernel: Kernel): Judge =>
-  async (path) => {
-    const { tool, input } = nextCall('read', { path })
-    const { verdict, reason = '' } = await kernel.explain(tool, input, { session: 'instructions' })
-    if (verdict !== 'run') throw new Refused(reason)
-  }
 
 /**
  * Reads all instructions for agents, farthest first: packages, the user's file and rules, files of the settings, the
- * folders from the root of the repository to the workspace, the rules of the workspace. A line `@path` imports that
+ * folders from the root of the repository to the folder of the start, the rules of the workspace. `@path` imports a
  * file. The policies of calls apply: a refused file is listed without its text. The byte limit is spent from the
- * nearest file outwards; the nearest is always complete. Throws VT_CONTEXT_INSTRUCTIONS_TOO_LARGE.
+ * nearest file outwards; the nearest is always complete. `onUnused` gets sentences about files that are not used.
+ * Throws VT_CONTEXT_INSTRUCTIONS_TOO_LARGE.
  */
 export async function readInstructions(
   kernel: Kernel,
   workspace: Workspace,
   settings: AgentSettings['agent'],
+  onUnused?: InstructionReader['onUnused'],
 ): Promise<Instructions[]> {
-  const { home } = kernel.inspection
-  const judge = createJudge(kernel)
+  const reader = createInstructionReader(kernel, onUnused)
   const names = listFileNames(kernel, settings)
-  const readHere = (path: string) => readWorkspaceFile(workspace, path, judge)
-  const readOwn = (path: string) => readUserFile(path, home, kernel)
-  const found: (Instructions | undefined)[] = [...readPackages(kernel), await readOwn(join(home, 'AGENTS.md'))]
-  for (const name of await listUserRules(join(home, 'rules'))) found.push(toGeneralRule(await readOwn(name)))
+  const readHere = (path: string) => readWorkspaceFile(workspace, path, reader)
+  const found: (Instructions | undefined)[] = [...readPackages(kernel), ...(await readUser(reader))]
   const readNamed = isOfWorkspace(kernel, 'instruction_files')
-    ? (path: string) => readWorkspaceFile(workspace, path, judge, MARKDOWN_FILE)
+    ? (path: string) => readWorkspaceFile(workspace, path, reader, MARKDOWN_FILE)
     : readHere
   for (const pattern of settings.instruction_files)
     for (const path of await listMatches(workspace, pattern)) found.push(await readNamed(path))
-  found.push(...(await readRepository(kernel, workspace, names, judge)))
-  found.push(...(await readFolder(names, readHere)))
-  for (const path of await listRules(workspace)) found.push(toGeneralRule(await readHere(path)))
+  found.push(...(await readRepository(workspace, names, reader)))
+  found.push(...(await readFolder(names, readHere, reader)))
+  for (const folder of listStartFolders(workspace))
+    found.push(...(await readFolder(names, (name) => readHere(`${folder}/${name}`), reader)))
+  for (const path of await listRules(workspace)) found.push(toGeneralRule(await readHere(path), reader))
   return applyBudget(
     found.filter((one) => one !== undefined),
     settings.instruction_max_bytes,
@@ -74,7 +60,30 @@ export async function readInstructions(
 const isOfWorkspace = (kernel: Kernel, key: 'instruction_files' | 'project_doc_fallback_filenames'): boolean =>
   kernel.inspection.origins().some(({ path, layer }) => layer === 'workspace' && path.startsWith(`agent.${key}`))
 
-const MARKDOWN_FILE = /\.(?:md|mdc|markdown)$/i
+/**
+ * Reads the user's file and rules. Without an own file, the one of another program counts; the others are reported.
+ */
+async function readUser(reader: InstructionReader): Promise<(Instructions | undefined)[]> {
+  const { home } = reader.kernel.inspection
+  const user = findUserFolder(reader.kernel)
+  const found: (Instructions | undefined)[] = []
+  for (const file of [join(home, 'AGENTS.md'), ...USER_FILES.map((name) => join(user, name))]) {
+    const [used] = found
+    if (used && existsSync(file)) reader.onUnused(`${file} is not used: ${used.path} is.`)
+    else if (!used) found.push(...[(await readUserFile(file, reader)) ?? []].flat())
+  }
+  for (const folder of [join(home, 'rules'), join(user, USER_RULES)])
+    for (const name of await listUserRules(folder)) found.push(toGeneralRule(await readUserFile(name, reader), reader))
+  return found
+}
+
+/** Returns the folders from the root of the workspace to the folder of the start, without the root, outermost first. */
+export function listStartFolders({ root }: Pick<Workspace, 'root'>): string[] {
+  const start = process.cwd()
+  if (start === root || !isInside(root, start)) return []
+  const segments = relative(root, start).split('/')
+  return segments.map((_, index) => segments.slice(0, index + 1).join('/'))
+}
 
 /** Returns new instructions of the folders from the root to a path, outermost first. */
 export async function readNestedInstructions(
@@ -84,7 +93,7 @@ export async function readNestedInstructions(
   path: string,
   shown: Set<string>,
 ): Promise<Instructions[]> {
-  const judge = createJudge(kernel)
+  const reader = createInstructionReader(kernel)
   const names = listFileNames(kernel, settings)
   const found: Instructions[] = []
   const segments = path.split('/')
@@ -93,10 +102,12 @@ export async function readNestedInstructions(
     const folder = segments.slice(0, depth).join('/')
     if (folder === '' || folder === '.' || shown.has(folder)) continue
     shown.add(folder)
-    found.push(...(await readFolder(names, (name) => readWorkspaceFile(workspace, `${folder}/${name}`, judge))))
+    found.push(
+      ...(await readFolder(names, (name) => readWorkspaceFile(workspace, `${folder}/${name}`, reader), reader)),
+    )
   }
   for (const file of await listRules(workspace)) {
-    const rule = shown.has(file) ? undefined : await readWorkspaceFile(workspace, file, judge)
+    const rule = shown.has(file) ? undefined : await readWorkspaceFile(workspace, file, reader)
     const { paths, text } = parseRuleFile(rule?.text ?? '')
     if (!rule || !paths?.some((pattern) => createPathMatcher(pattern)(path))) continue
     shown.add(file)
@@ -111,12 +122,15 @@ const isFolder = (workspace: Workspace, path: string): Promise<boolean> =>
     () => false,
   )
 
-const RULES_FOLDER = '.vtcode/rules'
 const MAX_FILES = 200
 
 /** Lists the rule files of the workspace, at any depth. */
-const listRules = (workspace: Workspace): Promise<string[]> =>
-  listFilesBelow(workspace, RULES_FOLDER, (path) => path.endsWith('.md'))
+async function listRules(workspace: Workspace): Promise<string[]> {
+  const found: string[] = []
+  for (const [folder, end] of RULE_FOLDERS)
+    found.push(...(await listFilesBelow(workspace, folder, (path) => end.test(path))))
+  return found.slice(0, MAX_FILES)
+}
 
 async function listFilesBelow(
   workspace: Workspace,
@@ -150,11 +164,16 @@ async function listUserRules(folder: string): Promise<string[]> {
     .map((name) => join(folder, name))
 }
 
-/** Returns a rule without its front matter; `undefined` for a rule of certain paths, which is read later. */
-function toGeneralRule(rule: Instructions | undefined): Instructions | undefined {
+/**
+ * Returns a rule without its front matter, and a line for one that waits until it is asked for; `undefined` for a rule
+ * of certain paths, which is read later.
+ */
+function toGeneralRule(rule: Instructions | undefined, { onUnused }: InstructionReader): Instructions | undefined {
   if (!rule) return undefined
-  const { paths, text } = parseRuleFile(rule.text)
-  return paths ? undefined : { ...rule, text }
+  const { paths, onDemand, text } = parseRuleFile(rule.text)
+  if (paths) return undefined
+  if (onDemand === '') return void onUnused(`${rule.path} is not used: it is a rule that a person asks for.`)
+  return { ...rule, text: onDemand === undefined ? text : `(${onDemand}: read this file when it matters)` }
 }
 
 export const renderInstructions = (all: readonly Instructions[]): string =>
@@ -170,18 +189,45 @@ function listFileNames(kernel: Kernel, { project_doc_fallback_filenames: others 
   ]
 }
 
-/** Reads the first existing file of the names, and a CLAUDE.md with different text. */
+type ReadName = (name: string) => Promise<Instructions | undefined>
+
+/**
+ * Reads the instructions of a folder: the file of Claude Code if its text differs, the first existing file of the
+ * names, and the person's own additions. A file of another program counts only where there is no other.
+ */
 async function readFolder(
   names: readonly string[],
-  read: (name: string) => Promise<Instructions | undefined>,
+  read: ReadName,
+  { onUnused }: InstructionReader,
 ): Promise<Instructions[]> {
+  const main = await readFirst(names, read)
+  const claude = isClaudeFile(main) ? undefined : await readFirst(CLAUDE_FILES, read)
+  const local = await read(LOCAL_FILE)
+  const found = joinTexts(claude, main)
+  if (found.length === 0 && !local) return [(await readFirst(SINGLE_FILES, read)) ?? []].flat()
+  for (const name of SINGLE_FILES) {
+    const other = await read(name)
+    if (other && !found.some(({ text }) => text.includes(other.text.trim())))
+      onUnused(`${other.path} is not used: ${(found[0] ?? local)!.path} is.`)
+  }
+  return local ? [...found, local] : found
+}
+
+const isClaudeFile = (one: Instructions | undefined): boolean => basename(one?.path ?? '') === 'CLAUDE.md'
+
+async function readFirst(names: readonly string[], read: ReadName): Promise<Instructions | undefined> {
   for (const name of names) {
     const one = await read(name)
-    if (!one) continue
-    const other = name === 'CLAUDE.md' ? undefined : await read('CLAUDE.md')
-    return other && other.text.trim() !== one.text.trim() ? [other, one] : [one]
+    if (one) return one
   }
-  return []
+  return undefined
+}
+
+/** Returns both texts, or the one that contains the other. */
+function joinTexts(claude: Instructions | undefined, main: Instructions | undefined): Instructions[] {
+  if (!claude || !main) return [claude ?? main ?? []].flat()
+  if (main.text.includes(claude.text.trim())) return [main]
+  return claude.text.includes(main.text.trim()) ? [claude] : [claude, main]
 }
 
 /** Reads the instructions of packages. Their imports are not expanded. */
@@ -196,25 +242,6 @@ function readPackages(kernel: Kernel): Instructions[] {
   })
 }
 
-/** Reads a file of the user. Imports must be inside the user's folder. */
-async function readUserFile(path: string, home: string, kernel: Kernel): Promise<Instructions | undefined> {
-  const root = await realpath(home).catch(() => home)
-  return readWithImports(path, join, async (file) => {
-    const found = await realpath(file)
-    if (file !== path && !found.startsWith(`${root}/`)) throw new Error('outside')
-    refuseHidden(kernel, found)
-    const bytes = readBytes(found, { limit: MAX_FILE_BYTES })
-    if (!isUtf8(bytes)) throw new Error(`'${file}' is not text.`)
-    return bytes.toString()
-  })
-}
-
-/** Throws Refused for a hidden file outside of the workspace, where policies of calls do not apply. */
-function refuseHidden({ settings, inspection: { env } }: Kernel, file: string): void {
-  if (createHiddenFilter(settings, { root: dirname(file), user: resolveUserFolder({ env }) })?.(basename(file)))
-    throw new Refused('a rule denies reading it')
-}
-
 /** Returns settings whose `ask` rules deny, because a prompt cannot wait for an answer. */
 const denyAsked = (settings: Kernel['settings']): Kernel['settings'] => ({
   ...settings,
@@ -226,11 +253,11 @@ const denyAsked = (settings: Kernel['settings']): Kernel['settings'] => ({
  * repository.
  */
 async function readRepository(
-  kernel: Kernel,
   workspace: Workspace,
   names: readonly string[],
-  judge: Judge,
+  reader: InstructionReader,
 ): Promise<Instructions[]> {
+  const { kernel, judge } = reader
   const [root, ...folders] = listFoldersAbove(workspace.root)
   if (root === undefined) return []
   const repository = openWorkspace(root, { home: kernel.inspection.home, env: kernel.inspection.env })
@@ -251,122 +278,19 @@ async function readRepository(
     for (const folder of [root, ...folders]) {
       const at = relative(root, folder)
       found.push(
-        ...(await readFolder(names, (name) =>
-          readWorkspaceFile(repository, posix.join(at, name), judgeOutside).then(
-            (one) => one && { ...one, path: join(root, one.path) },
-          ),
+        ...(await readFolder(
+          names,
+          (name) =>
+            readWorkspaceFile(repository, posix.join(at, name), { ...reader, judge: judgeOutside }).then(
+              (one) => one && { ...one, path: join(root, one.path) },
+            ),
+          reader,
         )),
       )
     }
     return found
   } finally {
     repository.close()
-  }
-}
-
-/**
- * Reads a file of the workspace. It checks first that the file exists: reading a missing file would search for
- * similar names.
- * `only`: pattern for the name of the file and of the target of a link, not for imports.
- */
-async function readWorkspaceFile(
-  workspace: Workspace,
-  path: string,
-  judge: Judge,
-  only?: RegExp,
-): Promise<Instructions | undefined> {
-  if (!(await workspace.stat(path).catch(() => undefined))) return undefined
-  const read = async (file: string) => {
-    const resolved = workspace.resolve(file)
-    const places = [...new Set([file, resolved])]
-    if (file === path && !places.every((place) => only?.test(place) ?? true))
-      throw new Refused('a workspace may add only Markdown files as instructions')
-    for (const place of places) await judge(place)
-    return readJudgedFile(workspace, resolved)
-  }
-  return readWithImports(path, (folder, name) => workspace.normalize(posix.join(folder, name)), read)
-}
-
-/** Reads a path after its check, and rejects a link that changed its target since. */
-async function readJudgedFile(workspace: Workspace, judged: string): Promise<string> {
-  await using file = await workspace.openFile(judged)
-  if (file.resolved !== judged) throw new Refused('its link changed while it was read')
-  const { bytes: size } = file.stat
-  if (size > MAX_FILE_BYTES)
-    throw Object.assign(new Error(`'${judged}' has ${size} bytes; at most ${MAX_FILE_BYTES} are read at once.`), {
-      code: 'VT_INPUT_TOO_LARGE',
-      details: { size_bytes: size },
-    })
-  const bytes = await file.read(0, MAX_FILE_BYTES)
-  if (!isUtf8(bytes)) throw new Error(`'${judged}' is not text.`)
-  return bytes.toString()
-}
-
-/** Reads a file with its imports; an unreadable file becomes a note. */
-async function readWithImports(
-  path: string,
-  next: (folder: string, name: string) => string,
-  read: (file: string) => Promise<string>,
-): Promise<Instructions | undefined> {
-  const plain = async (file: string) => (await read(file)).replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
-  try {
-    return { path, text: await expandImports(await plain(path), path, next, plain) }
-  } catch (error) {
-    const { code, message, details } = ((error as Partial<VtError>).problem ?? error) as {
-      code?: string
-      message: string
-      details?: { size_bytes?: number }
-    }
-    if (code !== undefined && ABSENT_CODES.has(code)) return undefined
-    return {
-      path,
-      text: `(not shown: ${message})`,
-      ...(details?.size_bytes !== undefined && { bytes: details.size_bytes }),
-    }
-  }
-}
-const ABSENT_CODES = new Set([
-  'ENOENT',
-  'ENOTDIR',
-  'EISDIR',
-  'VT_PATH_NOT_FOUND',
-  'VT_PATH_NOT_DIRECTORY',
-  'VT_PATH_IS_DIRECTORY',
-])
-
-/** Replaces each line `@path` of a text with that file; an unreadable file becomes a note. */
-async function expandImports(
-  text: string,
-  path: string,
-  next: (folder: string, name: string) => string,
-  read: (file: string) => Promise<string>,
-): Promise<string> {
-  // The limit stops files that import each other repeatedly.
-  let left = MAX_IMPORTS
-  return expandLines(text, [path])
-
-  async function expandLines(text: string, way: readonly string[]): Promise<string> {
-    const lines: string[] = []
-    let fenced = false
-    for (const line of text.split('\n')) {
-      if (/^\s*(```|~~~)/.test(line)) fenced = !fenced
-      const name = fenced ? undefined : /^@(\S+)\s*$/.exec(line)?.[1]
-      lines.push(name === undefined ? line : await importOne(name, way))
-    }
-    return lines.join('\n')
-  }
-
-  async function importOne(name: string, way: readonly string[]): Promise<string> {
-    const formatRefusal = (why: string) => `(@${name} is not imported: ${why})`
-    if (way.length > MAX_IMPORT_DEPTH) return formatRefusal(`imports are nested more than ${MAX_IMPORT_DEPTH} deep`)
-    if (left-- <= 0) return formatRefusal(`there are more than ${MAX_IMPORTS} imports`)
-    try {
-      const file = next(dirname(way.at(-1)!), name)
-      if (way.includes(file)) return formatRefusal('it imports itself')
-      return (await expandLines(await read(file), [...way, file])).trimEnd()
-    } catch (error) {
-      return formatRefusal(error instanceof Refused ? error.message.replace(/\.$/, '') : 'file not found')
-    }
   }
 }
 

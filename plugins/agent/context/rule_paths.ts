@@ -12,16 +12,50 @@ export function createPathMatcher(pattern: string): (path: string) => boolean {
   }
 }
 
+/** A rule file without its front matter. */
+export interface ParsedRule {
+  text: string
+  /** Patterns of the paths that the rule is for; absent for a rule of everything. */
+  paths?: string[]
+  /** The rule is for a model that asks for it, or for a person: its description, or an empty text. */
+  onDemand?: string
+}
+
+/** Keys for paths: ours and Claude Code's, Copilot's, Cursor's and Windsurf's, Kiro's. */
+const PATH_KEYS = ['paths', 'applyTo', 'globs', 'fileMatchPattern']
+
 /**
- * Parses a rule: its text without front matter, and its `paths`. YAML parsers reject an unquoted pattern that begins
+ * Parses a rule: its text and the conditions in its front matter. YAML parsers reject an unquoted pattern that begins
  * with `*`, so this one reads lines.
  */
-export function parseRuleFile(text: string): { paths?: string[]; text: string } {
-  const [whole, front] = /^---\n([\s\S]*?)\n---\n?/.exec(text) ?? []
+export function parseRuleFile(text: string): ParsedRule {
+  const [whole, front] = /^---\n([\s\S]*?)\n?---(?:\n|$)/.exec(text) ?? []
   if (whole === undefined) return { text }
-  const declared = /^paths:[ \t]*(.*(?:\n[ \t]+-.*)*)/m.exec(front!)?.[1]
-  const items = declared === undefined ? [] : splitItems(declared.replace(/^\[|\]$/g, ''))
-  const paths = items
+  const body = text.slice(whole.length)
+  const paths = PATH_KEYS.flatMap((key) => readItems(front!, key))
+  const isAlways =
+    /^alwaysApply:[ \t]*true\b/m.test(front!) || paths.some((path) => /^(?:\.?\/)?\*\*(?:\/\*)?$/.test(path))
+  if (isAlways) return { text: body }
+  const counted = paths.filter((item) => item.length <= MAX_PATTERNS.length).slice(0, MAX_PATTERNS.count)
+  if (paths.length > 0) return { paths: counted, text: body }
+  return isOnDemand(front!)
+    ? { onDemand: readItems(front!, 'description', false)[0] ?? '', text: body }
+    : { text: body }
+}
+
+/** Returns whether a rule without paths waits until it is asked for, as Cursor, Windsurf and Kiro write it. */
+const isOnDemand = (front: string): boolean =>
+  /^alwaysApply:[ \t]*false\b/m.test(front) ||
+  /^(?:trigger|inclusion):[ \t]*['"]?(?:manual|model_decision|auto)\b/m.test(front)
+
+/** Returns the items of a key: a text, a list in brackets or a list of lines; `splits`: a text is a list with commas. */
+function readItems(front: string, key: string, splits = true): string[] {
+  const declared = new RegExp(`^${key}:[ \\t]*(.*(?:\\n[ \\t]+-.*)*)`, 'm').exec(front)?.[1]
+  if (declared === undefined) return []
+  // Quotes may stand around the whole list: applyTo: "**/*.ts,**/*.tsx".
+  const list = /^(['"])(.*)\1[ \t]*$/.exec(declared)?.[2] ?? declared
+  const items = splits ? splitItems(list.trim().replace(/^\[|\]$/g, '')) : [list]
+  return items
     .map((item) =>
       item
         .trim()
@@ -29,8 +63,6 @@ export function parseRuleFile(text: string): { paths?: string[]; text: string } 
         .replace(/^(['"])(.*)\1$/, '$2'),
     )
     .filter(Boolean)
-  const counted = paths.filter((item) => item.length <= MAX_PATTERNS.length).slice(0, MAX_PATTERNS.count)
-  return { ...(paths.length > 0 && { paths: counted }), text: text.slice(whole.length) }
 }
 
 /** Splits a list at commas and line ends, except commas in braces. */

@@ -1,9 +1,12 @@
 import { sha256 } from '../../../core/system/index.js'
-import { redact, redactText } from '../../../core/text/index.js'
+import { redact, redactText, truncateLine } from '../../../core/text/index.js'
 import type { SegmentReason } from '../base/index.js'
 import { estimateTokens, createToolDefinitions, type ModelRequest } from '../model/index.js'
 import type { Conversation } from '../session/index.js'
 import { describeEnvironment, readInstructionText, renderSystemPrompt } from './system_prompt.js'
+
+/** Reports about unused instruction files in a session, at most. */
+const MAX_REPORTED = 20
 
 /** A series of steps with one prompt and one set of tools. */
 export interface Segment {
@@ -20,6 +23,9 @@ export interface Segment {
 export class Segments {
   /** The segment of the next step. */
   private ready: Segment | undefined
+  /** Sentences about instruction files that are not used, and those that were reported. */
+  private readonly unused = new Set<string>()
+  private readonly reported = new Set<string>()
   /** The active segment, which is in the journal. */
   private present: Segment | undefined
 
@@ -69,7 +75,12 @@ export class Segments {
   private async readTexts(): Promise<Pick<Segment['basis'], 'instructions' | 'task'>> {
     const { kernel, workspace, settings } = this.thread
     return {
-      instructions: await readInstructionText(kernel, workspace, settings),
+      instructions: await readInstructionText(
+        kernel,
+        workspace,
+        settings,
+        (sentence) => void this.unused.add(sentence),
+      ),
       task: await this.thread.describeTask(),
     }
   }
@@ -127,6 +138,16 @@ export class Segments {
       catalog_hash: hashes.tools,
       catalog_path: `prompts/${hashes.tools}`,
     })
+    await this.reportUnused()
     return segment
+  }
+
+  /** Reports each unused instruction file once. */
+  private async reportUnused(): Promise<void> {
+    for (const sentence of this.unused) {
+      if (this.reported.has(sentence) || this.reported.size >= MAX_REPORTED) continue
+      this.reported.add(sentence)
+      await this.thread.harness('instructions_unused', { message: truncateLine(sentence, 300) })
+    }
   }
 }

@@ -14,13 +14,17 @@ const MAX_NAMES = 60
 export const renderSystemPrompt = (mode: Mode, environment: string, written: string): string =>
   [BASE_PROMPT, MODE_TEXTS[mode], environment, written].filter((section) => section !== '').join('\n\n')
 
-/** Reads the instruction files as text for the prompt. Throws VT_CONTEXT_INSTRUCTIONS_TOO_LARGE. */
+/**
+ * Reads the instruction files as text for the prompt. `onUnused` gets sentences about files that are not used. Throws
+ * VT_CONTEXT_INSTRUCTIONS_TOO_LARGE.
+ */
 export const readInstructionText = async (
   kernel: Kernel,
   workspace: Workspace,
   { agent }: AgentSettings,
+  onUnused?: (sentence: string) => void,
 ): Promise<string> =>
-  [renderInstructions(await readInstructions(kernel, workspace, agent)), renderToolNotes(kernel)]
+  [renderInstructions(await readInstructions(kernel, workspace, agent, onUnused)), renderToolNotes(kernel)]
     .filter((text) => text !== '')
     .join('\n\n')
 
