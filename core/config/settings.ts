@@ -36,6 +36,7 @@ import {
   isCode,
   type SettingsSource,
 } from './source.js'
+import { readPeerFiles } from './peer_files.js'
 import { readToolPolicy } from './tool_policy.js'
 import type { Origin } from './types.js'
 
@@ -58,7 +59,7 @@ export interface SettingsOptions {
   isTrusted?: (id: string, digest: string) => boolean
   /** The items are only listed: `isTrusted` is no consent of the user. */
   inspecting?: true
-  /** Time limit in milliseconds for settings in code that run in a child process. */
+  /** Time limit in milliseconds for settings in code. */
   timeoutMs?: number
 }
 export interface LoadedSettings {
@@ -94,10 +95,7 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
   return Object.assign(mergeSources(sources, options, diagnostics), { files, items })
 }
 
-/**
- * Reads the settings files of all layers, the lowest first. `isConsented` returns whether the user agreed to an item of
- * the workspace.
- */
+/** Reads the settings files of all layers, the lowest first. `agreed`: the user agreed to an item. */
 async function readFileSources(
   options: SettingsOptions,
   configs: (Config | string)[],
@@ -156,7 +154,7 @@ async function readFileSources(
   const policy = join(workspace, '.vtcode/tool-policy.json')
   if (lstatSync(policy, { throwIfNoEntry: false }) && !isSameFolder(dirname(policy), home))
     sources.push(await readToolPolicy(policy, workspace, diagnostics))
-  return sources
+  return [...sources, ...readPeerFiles(workspace, env, diagnostics)]
 }
 
 /** Reads the settings from variables and options, in this order. */

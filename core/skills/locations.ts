@@ -31,11 +31,16 @@ export interface Root {
   prefix: string
   /** Reason why none of its skills is used. */
   disabledReason?: string
+  /** A folder of commands, which are Markdown files. */
+  commands?: true
   /** Texts of a package, read in place of the folder. */
   texts?: readonly PackageText[]
   /** Content of the package other than skills. */
   packageContent?: Pick<PackageSkills, 'instructions' | 'agents'>
 }
+
+/** The folder of commands of Claude Code. */
+const COMMANDS = '.claude/commands'
 
 /** A root before its path is resolved. Links stay below the root itself where `bound` is absent. */
 type FoundRoot = Omit<Root, 'bound'> & { bound?: string }
@@ -50,6 +55,7 @@ export function listRoots(locations: SkillLocations, diagnostics: Diagnostic[]):
   roots.push(...listWorkspaceRoots(locations, ['.agents', '.vtcode', ...claude]))
   const own = [join(home, 'skills'), ...['.agents', ...claude].map((name) => join(user, name, 'skills'))]
   roots.push(...own.map((path): FoundRoot => ({ path, bound: '/', layer: 'user', prefix: 'user' })))
+  if (settings.claude_folders) roots.push({ path: join(user, COMMANDS), layer: 'user', prefix: 'user', commands: true })
   roots.push({ path: '/etc/vtcode/skills', layer: 'admin', prefix: 'admin' })
   const texts: Root[] = []
   for (const { name, root, layer, skills, fault } of plugins) {
@@ -76,7 +82,9 @@ function listWorkspaceRoots({ workspace, cwd, settings }: SkillLocations, names:
     const way = relative(workspace, folder)
     const prefix = way === '' ? 'workspace' : `workspace/${way}`
     const paths = names.map((name) => join(folder, name, 'skills'))
-    roots.push(...paths.map((path): FoundRoot => ({ path, bound: workspace, layer: 'workspace', prefix, ...disabled })))
+    const place = { bound: workspace, layer: 'workspace' as const, prefix, ...disabled }
+    roots.push(...paths.map((path): FoundRoot => ({ path, ...place })))
+    if (names.includes('.claude')) roots.push({ path: join(folder, COMMANDS), ...place, commands: true })
     if (way === '') return roots
   }
 }

@@ -12,6 +12,7 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { createDiagnostic, type Diagnostic } from '../shapes/index.js'
 import { isInside } from '../system/index.js'
+import { readCommands } from './commands.js'
 import { resolveRealPath, type Root } from './locations.js'
 import { parseHead, skillLimits, type SkillReading } from './parse.js'
 import type { Skill } from './types.js'
@@ -37,6 +38,7 @@ export function scanRoot(root: Root, finding: SkillScan, cache: SkillCache): voi
       addSkill(root, root.path, { skill, body, diagnostics: [] }, finding, file, body)
     return
   }
+  if (root.commands) return scanCommands(root, finding)
   const known = root.layer === 'builtin' ? readBundledCatalogue(root.path) : undefined
   if (known) {
     for (const skill of known) addSkill(root, skill.folder, skill.reading, finding)
@@ -46,6 +48,11 @@ export function scanRoot(root: Root, finding: SkillScan, cache: SkillCache): voi
   if (over === undefined) return
   const problem = `${over}; ${finding.all.length} skills were found`
   finding.diagnostics.push(createDiagnostic('VT_SKILL_LIMIT', { root: root.path, problem }, [root.path], 'warning'))
+}
+
+function scanCommands(root: Root, finding: SkillScan): void {
+  for (const { file, body, reading } of readCommands(root.path, (path, reason) => skip(finding, path, reason)))
+    addSkill(root, root.path, reading, finding, file, body)
 }
 
 /** Searches the folders below a root. Returns the limit that ended the search early. */

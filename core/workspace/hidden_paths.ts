@@ -1,6 +1,6 @@
 import type { Settings } from '../shapes/index.js'
 import { foldNames, isInside, toRealPath, escapePath } from '../system/index.js'
-import { compilePathPattern } from '../text/index.js'
+import { compilePathSpec } from '../text/index.js'
 import { OWN_FOLDERS } from './own_state.js'
 
 /**
@@ -14,7 +14,7 @@ export function createHiddenFilter(
 ): ((path: string) => boolean) | undefined {
   const patterns = policy.deny.flatMap((entry) => {
     const [, spec] = /^(?:Read|Grep|Glob)\((.+)\)$/s.exec((typeof entry === 'string' ? entry : entry.rule).trim()) ?? []
-    return spec === undefined || spec === '*' ? [] : [compilePathPattern(spec, { root, home })]
+    return spec === undefined || spec === '*' ? [] : [compilePathSpec(spec, { root, home })]
   })
   return patterns.length === 0 ? undefined : (path) => patterns.some((matches) => matches(path))
 }

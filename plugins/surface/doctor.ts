@@ -260,6 +260,9 @@ function render(
       ({ pid, command }) =>
         `left       ${yellow(`process ${pid}`)} outlived its command and program: ${toOneLine(command)}`,
     ),
+    ...diagnostics.flatMap(({ code, message }) =>
+      code === 'VT_POLICY_UNUSED' ? [`unused     ${toOneLine(message)}`] : [],
+    ),
     // An exemption from the rule of public addresses is no fault, but worth knowing.
     ...(web.private_hosts.length > 0
       ? [`web        ${yellow('may reach')} ${web.private_hosts.map(toOneLine).join(', ')}, public or not`]

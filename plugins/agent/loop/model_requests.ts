@@ -1,5 +1,5 @@
 import { raceAbort } from '../../lib/base/index.js'
-import { AgentError } from '../base/index.js'
+import { AgentError, type HarnessEvent } from '../base/index.js'
 import { createBudgetGuard, type PaidConversation } from '../ledger/index.js'
 import {
   connect,
@@ -12,6 +12,12 @@ import { formatWindowKey } from '../providers/index.js'
 import { listImages, loadImages } from '../session/index.js'
 
 const replaceable = new Set(['VT_LLM_REQUEST', 'VT_LLM_RATE_LIMIT', 'VT_LLM_CUT', 'VT_LLM_TIMEOUT', 'VT_LLM_QUOTA'])
+
+/** The events that report a diagnostic. */
+const UNUSED_EVENTS: Record<string, HarnessEvent> = {
+  VT_MCP_START: 'server_unavailable',
+  VT_POLICY_UNUSED: 'instructions_unused',
+}
 
 /**
  * The requests of a thread to its model: paused on demand, held to the budget, and sent to a fallback model on
@@ -55,7 +61,7 @@ export class ModelRequests {
     for (;;) {
       const request = await this.addImages(await thread.context.request())
       await this.reportAssumedWindow()
-      await this.reportServers()
+      await this.reportUnused()
       // Writes to disk in parallel with the answer. The next wait reports a failure.
       thread.store.sync('messages.jsonl').catch(() => {})
       const onRetry: RequestContext['onRetry'] = ({ attempt, cause, wait_ms }) =>
@@ -123,12 +129,15 @@ export class ModelRequests {
     return true
   }
 
-  /** Reports once each MCP server that cannot be used, with its own words: its tools are missing. */
-  private async reportServers(): Promise<void> {
+  /**
+   * Reports once each MCP server that cannot be used, with its own words, and each file with settings that are not used.
+   */
+  private async reportUnused(): Promise<void> {
     for (const { code, message } of this.thread.kernel.diagnostics()) {
-      if (code !== 'VT_MCP_START' || this.noticed.has(message)) continue
+      const event = UNUSED_EVENTS[code]
+      if (event === undefined || this.noticed.has(message)) continue
       this.noticed.add(message)
-      await this.thread.harness('server_unavailable', { message })
+      await this.thread.harness(event, { message })
     }
   }
 

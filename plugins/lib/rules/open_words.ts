@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { canOverlap } from '../../../core/text/index.js'
+import { canOverlap, listIgnorePatterns } from '../../../core/text/index.js'
 import { readKnownParts, type Word } from '../shell/index.js'
 import type { CallFacts } from './facts.js'
 import { hasFolderLike, type LineFolders } from './expand_words.js'
@@ -53,7 +53,10 @@ const isNeverRelative = (text: string): boolean => /^([-/~]|\$\{?HOME)/.test(tex
 const toWide = (pattern: string): string => pattern.replace(/\\./gs, '?').replace(/\[.*\]/s, '*')
 
 /** Checks whether a rule on paths may cover what a word names. */
-export function canCover({ pattern = '', base }: Rule, { patterns }: OpenWord, root: string): boolean {
+export const canCover = ({ pattern = '', base }: Rule, word: OpenWord, root: string): boolean =>
+  listIgnorePatterns(pattern).some((one) => canPatternCover(one, base, word, root))
+
+function canPatternCover(pattern: string, base: string | undefined, { patterns }: OpenWord, root: string): boolean {
   const anchored = base === undefined ? pattern.replace(/^\.?\//, '') : pattern
   const plain = anchored.replace(/\/$|\/\*\*$/, '')
   const own = toWide(plain).replaceAll('**/', '*')

@@ -1,5 +1,5 @@
 import { problem, type Call, type Effect, type Mode, type Settings } from '../../../core/shapes/index.js'
-import { compileHostPattern, compilePathPattern, toText, compileWildcard } from '../../../core/text/index.js'
+import { compileHostPattern, compilePathSpec, toText, compileWildcard } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { isEffect, hasGrant, canAllow, isRuleMatch, type ruleFamilies } from '../../../core/registry/index.js'
 import { compileCommandEntry, type CommandEntry } from './command_entry.js'
@@ -56,8 +56,10 @@ export function parseRule(
   verdict: 'deny' | 'ask' | 'allow',
   { root, user: home }: RuleBase,
 ): Rule | undefined {
-  const { rule: text, reason } = typeof entry === 'string' ? { rule: entry, reason: undefined } : entry
-  const [, name, spec] = /^([^\s()]+)(?:\((.*)\))?$/s.exec(text.trim()) ?? []
+  const { rule: whole, reason } = typeof entry === 'string' ? { rule: entry, reason: undefined } : entry
+  const [, name, spec] = /^([^\s()]+)(?:\((.*)\))?$/s.exec(whole.trim()) ?? []
+  // The text of an ignore file begins with its name.
+  const text = whole.replace(/\(# ([^\n]*)\n.*/s, '($1)')
   if (!name) return undefined
   // A glob in the name would allow unknown tools. Only the tools of one named MCP server may be allowed that way.
   if (verdict === 'allow' && !canAllow(name)) return undefined
@@ -75,7 +77,7 @@ export function parseRule(
     return {
       ...rule,
       applies,
-      path: compilePathPattern(spec, { root, home }),
+      path: compilePathSpec(spec, { root, home }),
       pattern: spec.replace(/^~(?=\/)/, home).replace(/^\/\//, '/'),
       ...findBase(spec, home),
     }

@@ -1,0 +1,112 @@
+import { lstatSync } from 'node:fs'
+import { join } from 'node:path'
+import { createDiagnostic, isObject, problem, type Diagnostic, type JsonObject, type Layer } from '../shapes/index.js'
+import { resolveUserFolder } from '../system/index.js'
+import { readBytes } from '../documents/index.js'
+import type { SettingsSource } from './source.js'
+
+/** Ignore files of other programs at the root of a workspace. Their paths are hidden from every tool. */
+const IGNORE_FILES = ['.aiignore', '.aiexclude', '.clineignore', '.codeiumignore', '.cursorignore', '.geminiignore']
+/** Settings of Claude Code in a workspace. */
+const CLAUDE_SETTINGS = ['.claude/settings.json', '.claude/settings.local.json']
+/** Parts of these settings that other settings here replace. */
+const REPLACED_KEYS = ['hooks', 'env', 'enabledPlugins', 'statusLine', 'apiKeyHelper', 'model', 'outputStyle']
+const MAX_BYTES = 1_048_576
+
+/**
+ * Reads the ignore files of other programs and the rules of Claude Code in a workspace, as settings of its layer. Each
+ * ignore file becomes one deny rule for reading. Throws VT_CONFIG_INVALID for a file that cannot be read, because what
+ * it protects is unknown then.
+ */
+export function readPeerFiles(
+  workspace: string,
+  env: Readonly<Record<string, string | undefined>>,
+  diagnostics: Diagnostic[],
+): SettingsSource[] {
+  const sources: SettingsSource[] = []
+  for (const name of IGNORE_FILES) {
+    const text = readPeerFile(join(workspace, name), workspace)
+    if (text === undefined || !/^[ \t]*[^#\s]/m.test(text)) continue
+    const rule = { rule: `Read(# ${name}\n${text})`, reason: `${name} lists the path.` }
+    sources.push(createSource(join(workspace, name), 'workspace', { deny: [rule] }))
+  }
+  const own = [{ file: join(resolveUserFolder({ env }), '.claude/settings.json'), layer: 'user' as const }]
+  const theirs = CLAUDE_SETTINGS.map((name) => ({ file: join(workspace, name), layer: 'workspace' as const }))
+  for (const { file, layer } of [...own, ...theirs]) {
+    const text = readPeerFile(file, layer === 'user' ? undefined : workspace)
+    if (text !== undefined) sources.push(...readClaudeSettings(file, layer, text, diagnostics))
+  }
+  return sources
+}
+
+// An ignore file may be longer than a rule of the settings.
+const createSource = (file: string, layer: Layer, policy: JsonObject): SettingsSource => ({
+  layer,
+  file,
+  value: { policy },
+})
+
+/** Returns the text of a file; nothing if there is none. */
+function readPeerFile(file: string, within: string | undefined): string | undefined {
+  const stat = lstatSync(file, { throwIfNoEntry: false })
+  if (!stat || stat.isDirectory()) return undefined
+  try {
+    return readBytes(file, { limit: MAX_BYTES, ...(within !== undefined && { within }) }).toString('utf8')
+  } catch (error) {
+    throw problem(
+      'VT_CONFIG_INVALID',
+      { problem: `${file}: ${(error as Error).message}` },
+      { hint: 'Make it a regular file of at most 1 MiB, or delete it.', details: { files: [file] } },
+    )
+  }
+}
+
+/**
+ * Returns the deny and ask rules of settings of Claude Code. Rules that allow, lifecycle hooks and other parts are
+ * reported once, because they need the user's own settings here.
+ */
+function readClaudeSettings(file: string, layer: Layer, text: string, diagnostics: Diagnostic[]): SettingsSource[] {
+  const settings = parseSettings(file, text, diagnostics)
+  if (!settings) return []
+  const { permissions } = settings
+  const { allow, deny, ask } = isObject(permissions) ? permissions : {}
+  const keys = [
+    ...(isFilled(allow) ? ['permissions.allow'] : []),
+    ...REPLACED_KEYS.filter((key) => isFilled(settings[key])),
+  ]
+  if (keys.length > 0) diagnostics.push(createUnusedDiagnostic(file, keys.join(', '), 'info'))
+  const policy = { deny: listRules(deny, file), ask: listRules(ask, file) }
+  return policy.deny.length + policy.ask.length > 0 ? [createSource(file, layer, policy)] : []
+}
+
+function parseSettings(file: string, text: string, diagnostics: Diagnostic[]): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text.replace(/^\ufeff/, ''))
+    if (isObject(value)) return value
+    throw new Error('it is not an object')
+  } catch {
+    diagnostics.push(createUnusedDiagnostic(file, `the whole, which is not valid JSON`, 'warning'))
+    return undefined
+  }
+}
+
+/** Reports parts of settings of Claude Code that are not used, and how to use them here. */
+const createUnusedDiagnostic = (file: string, key: string, severity: Diagnostic['severity']): Diagnostic => ({
+  ...createDiagnostic('VT_POLICY_UNUSED', { file, key }, [file], severity),
+  hint:
+    'Copy what you need into ~/.vtcode/vtcode.config.yaml: rules to policy.allow, hooks to hooks with ' +
+    '`dialect: claude`.',
+})
+
+const isFilled = (value: unknown): boolean =>
+  isObject(value) ? Object.keys(value).length > 0 : Array.isArray(value) ? value.length > 0 : value !== undefined
+
+/** A rule in the form that both programs share. */
+const RULE = /^[A-Za-z_][\w*-]*(?:\([^\n]*\))?$/
+const MAX_RULES = 500
+
+const listRules = (list: unknown, file: string): { rule: string; reason: string }[] =>
+  (Array.isArray(list) ? list : [])
+    .filter((rule): rule is string => typeof rule === 'string' && rule.length <= 500 && RULE.test(rule.trim()))
+    .slice(0, MAX_RULES)
+    .map((rule) => ({ rule: rule.trim(), reason: `${file} has the rule.` }))

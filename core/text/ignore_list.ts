@@ -1,0 +1,67 @@
+import { compilePathPattern, compileWildcard, matchSequence } from './glob.js'
+
+/**
+ * Compiles what a rule on paths names: a pattern, or the text of an ignore file, which has several lines. The first line
+ * of such a text is a comment with the name of the file.
+ */
+export const compilePathSpec = (spec: string, machine: { root: string; home: string }): ((path: string) => boolean) =>
+  spec.includes('\n') ? compileIgnoreList(spec) : compilePathPattern(spec, machine)
+
+/** Returns the patterns that ignore paths in the text of an ignore file; the pattern itself for any other. */
+export const listIgnorePatterns = (spec: string): string[] =>
+  spec.includes('\n')
+    ? spec
+        .split('\n')
+        .map((line) => line.trim())
+        .filter((line) => /^[^#!]/.test(line))
+    : [spec]
+
+/** A line of an ignore file. */
+interface Line {
+  negated: boolean
+  matches(segments: readonly string[]): boolean
+}
+type Element = '**' | ((segment: string) => boolean)
+
+const MAX_LINES = 5_000
+
+/**
+ * Compiles the text of a gitignore file over `/`-separated paths. The last line that matches decides; below an ignored
+ * folder nothing counts as included. A last part is ignored as a file and as a folder. Format: gitignore(5) of git 2.39.
+ */
+function compileIgnoreList(text: string): (path: string) => boolean {
+  const lines = text.split('\n').slice(0, MAX_LINES).flatMap(parseLine)
+  return (path) => {
+    const segments = path.split('/').filter((segment) => segment !== '' && segment !== '.')
+    for (let length = 1; length <= segments.length; length += 1) {
+      const part = segments.slice(0, length)
+      if (lines.findLast(({ matches }) => matches(part))?.negated === false) return true
+    }
+    return false
+  }
+}
+
+function parseLine(line: string): Line[] {
+  // A space at the end counts only after a backslash.
+  const plain = line.replace(/\r$/, '').replace(/(?<!\\)[ \t]+$/, '')
+  if (plain === '' || plain.startsWith('#')) return []
+  const negated = plain.startsWith('!')
+  const body = plain
+    .replace(/^!/, '')
+    .replace(/^\\(?=[#!])/, '')
+    .replace(/\/$/, '')
+  const anchored = body.includes('/')
+  const segments = body.replace(/^\//, '').split('/')
+  if (segments.every((segment) => segment === '')) return []
+  const elements: Element[] = [...(anchored ? [] : ['**']), ...segments].map((segment) =>
+    segment === '**' ? '**' : compileWildcard(segment, true),
+  )
+  const matches = (path: readonly string[]): boolean =>
+    matchSequence(
+      elements,
+      path,
+      (element) => element === '**',
+      (element, part) => element !== '**' && element(part),
+    )
+  return [{ negated, matches }]
+}
