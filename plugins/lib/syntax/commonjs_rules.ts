@@ -26,10 +26,10 @@ const exportedObject: SyntaxRule = {
   },
 }
 
-/** Returns the rules for exports of CommonJS and for methods of prototypes; their ids follow `count` others. */
+/** Returns the rules for exports of CommonJS and for methods of objects; their ids follow `count` others. */
 export function createCommonJsRules({ title }: Language, count: number): Extractor[] {
   const all: Extractor[] = []
-  const add = (symbolType: string, rule: KindRule, needs: string[], how: Partial<Extractor> = {}): void => {
+  const add = (symbolType: string, rule: KindRule, needs: Extractor['needs'], how: Partial<Extractor> = {}): void => {
     const name = symbolType === 'constant' ? `${MARK}$NAME` : '$NAME'
     const common = { id: `r${count + all.length}`, language: title, role: 'item' as const, isExported: true }
     all.push({ ...common, symbolType, rule, name, needs, ...how })
@@ -38,7 +38,7 @@ export function createCommonJsRules({ title }: Language, count: number): Extract
     symbol: string,
     left: SyntaxRule,
     right: SyntaxRule,
-    needs: string[],
+    needs: Extractor['needs'],
     how?: Partial<Extractor>,
   ): void => {
     const sides = { all: [{ has: left }, { has: { field: 'right', ...right } }] }
@@ -70,7 +70,9 @@ export function createCommonJsRules({ title }: Language, count: number): Extract
   }
   add('function', { kind: 'method_definition', has: ownName, ...exportedObject }, ['module.exports'])
   add('constant', { kind: 'shorthand_property_identifier', pattern: '$NAME', ...exportedObject }, ['module.exports'])
-  const method = { field: 'left', pattern: '$NAME', has: { field: 'object', regex: '\\.prototype$' } }
-  addStatement('method', method, FUNCTIONS, ['.prototype.'], { isExported: false })
+  // Methods of prototypes, and of an object that the script made.
+  const holder = { regex: '\\.prototype$|^\\w+$', not: { regex: '^(?:module|exports)$' } }
+  const method = { field: 'left', kind: 'member_expression', pattern: '$NAME', has: { field: 'object', ...holder } }
+  addStatement('method', method, FUNCTIONS, [/\.\w+\s*=/], { isExported: false })
   return all
 }

@@ -29,6 +29,6 @@ export {
 export type { Member, OutlinedFile, OutlineInput, OutlineItem, ParsedOutline, Range } from './types.js'
 export { createPositions, type Positions } from './positions.js'
 export { outlinePage, outlineStyles } from './markup.js'
-export { MARK } from './extractor.js'
-export { writeScriptRules, unmarkItems } from './script_rules.js'
+export { MARK, type KindRule, type SyntaxRule } from './extractor.js'
+export { loadScriptRules, unmarkItems } from './script_rules.js'
 export { outlineScript } from './scripts.js'

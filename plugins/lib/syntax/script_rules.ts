@@ -1,6 +1,3 @@
-import { existsSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { createTempFolder } from '../base/index.js'
 import { createCommonJsRules } from './commonjs_rules.js'
 import { exportRules } from './export_rules.js'
 import { MARK, type Extractor, type KindRule, type SyntaxRule } from './extractor.js'
@@ -62,8 +59,12 @@ class ScriptRules {
     this.addExportedVariables()
     this.addOwnVariables()
     if (this.isPlain) return
-    this.addMember('interface', 'method', { kind: 'method_signature', has: named })
-    this.addMember('interface', 'field', { kind: 'property_signature', has: named })
+    // A type within a signature has properties of its own.
+    const inBody = {
+      inside: { kind: 'interface_body', inside: { kind: 'interface_declaration' } },
+    }
+    this.addMember('interface', 'method', { kind: 'method_signature', has: named, ...inBody })
+    this.addMember('interface', 'field', { kind: 'property_signature', has: named, ...inBody })
     const inside = matchAnyKind('enum_body', 'enum_assignment')
     this.addMember('enum', 'enumMember', { kind: 'property_identifier', pattern: '$NAME', inside })
   }
@@ -196,21 +197,6 @@ class ScriptRules {
     if (!this.isPlain) add('constant', { has: named, all: [isTyped, isValued, { not: isArrow }] })
     add('variable', { not: isArrow }, { not: isConst })
   }
-}
-
-const files = new Map<string, string>()
-
-/** Returns the file with the rules for a script. Writes it once, and again if it was removed. */
-export function writeScriptRules(language: Language): string | undefined {
-  const rules = loadScriptRules(language)
-  if (!rules) return undefined
-  let file = files.get(language.id)
-  if (file === undefined || !existsSync(file)) {
-    file = join(createTempFolder('rules'), `${language.id}.yml`)
-    writeFileSync(file, rules.map(({ needs: _, ...extractor }) => JSON.stringify(extractor)).join('\n---\n'))
-    files.set(language.id, file)
-  }
-  return file
 }
 
 /** Returns the items of a script that count, without their marks. */

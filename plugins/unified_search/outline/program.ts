@@ -4,15 +4,13 @@ import { createLineReader } from '../../lib/process/index.js'
 import { MAX_PARSED_BYTES, PARSER_MEMORY_BYTES, tooHardToParse } from '../../lib/search/index.js'
 import {
   runAstGrep,
-  languageByName,
-  writeScriptRules,
   shortenName,
-  unmarkItems,
   type OutlineItem,
   type AstGrepEnd,
   type OutlineSubject,
   type Range,
 } from '../../lib/syntax/index.js'
+import { resolveRules } from './rules.js'
 
 export interface OpenFile extends OutlineSubject {
   handle: Handle
@@ -20,7 +18,7 @@ export interface OpenFile extends OutlineSubject {
 
 /**
  * Outlines open files by the program ast-grep, one run per language because the path of a handle has no extension.
- * Scripts use the rules of this project, other languages those of the program.
+ * Most languages use the rules of this project, the others those of the program.
  */
 export async function outlineByProgram(
   context: Context,
@@ -72,12 +70,6 @@ export async function outlineByProgram(
   // Without an answer for any file the next engine answers. Empty files have no outline.
   const areEmpty = files.every(({ handle }) => handle.stat.bytes === 0)
   return made.size > 0 || areEmpty || failed.length > 0 ? made : undefined
-}
-
-function resolveRules(language: string): { rules: string[]; settle: (items: OutlineItem[]) => OutlineItem[] } {
-  const file = writeScriptRules(languageByName(language)!)
-  if (file === undefined) return { rules: [], settle: (items) => items }
-  return { rules: ['--no-default-outline-rules', '--outline-rules', file], settle: unmarkItems }
 }
 
 /** Throws if the program was too slow or used too much memory. */

@@ -42,4 +42,4 @@
 (program (expression_statement (assignment_expression right: (assignment_expression left: (_) @module right: (object (pair key: (_) @name value: (class)) @item.class @exported)))) (#eq? @module "module.exports"))
 (program (expression_statement (assignment_expression right: (assignment_expression left: (_) @module right: (object (pair key: (_) @name) @item.constant @reference)))) (#eq? @module "module.exports"))
 (program (expression_statement (assignment_expression right: (assignment_expression left: (_) @module right: (object (shorthand_property_identifier) @name @item.constant @reference)))) (#eq? @module "module.exports"))
-(program (expression_statement (assignment_expression left: (member_expression object: (_) @object) @name right: [(arrow_function) (function_expression) (generator_function)])) @item.method (#match? @object "[.]prototype$"))
+(program (expression_statement (assignment_expression left: (member_expression object: (_) @object) @name right: [(arrow_function) (function_expression) (generator_function)])) @item.method (#match? @object "[.]prototype$|^[A-Za-z0-9_]+$") (#not-match? @object "^(module|exports)$"))

@@ -1,6 +1,7 @@
 (program (call method: (identifier) @_require arguments: (argument_list (string) @name) (#match? @_require "^require")) @import.module)
-(body_statement (method name: (_) @name) @member.function)
-(body_statement (singleton_method name: (_) @name) @member.function)
+(method name: (_) @name) @item.function
+(singleton_method name: (_) @name) @item.function
 (module name: (_) @name) @item.module
 (class name: (_) @name) @item.class
-(method name: (_) @name) @item.function
+(assignment left: (constant) @name) @item.constant
+(assignment left: (left_assignment_list (constant) @name @item.constant))

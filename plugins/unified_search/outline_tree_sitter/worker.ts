@@ -23,6 +23,8 @@ interface Grammar {
   createBrokenQuery: () => Query
   reading: Reading
 }
+/** Languages whose types hold types. */
+const NESTED = new Set(['csharp', 'go', 'java', 'kotlin', 'php', 'python', 'ruby', 'rust', 'swift'])
 const loaded = new Map<string, Promise<Grammar>>()
 
 // On Node 20 the optimising compiler spends up to 3 s on a grammar; without it parsing takes twice as long.
@@ -70,6 +72,7 @@ async function load(name: string): Promise<Grammar> {
       hasExportMarks: compiled.captureNames.includes('exported'),
       references: compiled.captureNames.includes('reference'),
       outermost: outlinedByAstGrep.has(name),
+      paths: NESTED.has(name),
       overloads: ['typescript', 'tsx'].includes(name),
     },
   }
