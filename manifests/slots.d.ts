@@ -699,8 +699,8 @@ export interface BuiltinSlots {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
       code: string
-      /** Default: `python3`. */
-      language?: 'python3' | 'javascript' | 'python' | 'py' | 'js' | 'node'
+      /** Default: `javascript`. */
+      language?: 'javascript' | 'js' | 'python3' | 'python' | 'py' | 'node'
       /** Default 180; code 30. Default: `30`. */
       timeout_secs?: number
       /** Default: `.`. */
@@ -709,14 +709,14 @@ export interface BuiltinSlots {
       max_output_tokens?: number
     }
     output: {
-      session_id: string
-      command: string | string[]
-      cwd: string
-      backend: 'pipe' | 'pty'
-      running: boolean
+      session_id?: string
+      command?: string | string[]
+      cwd?: string
+      backend?: 'pipe' | 'pty'
+      running?: boolean
       /** null while it runs or after a signal. */
       exit_code: number | null
-      signal: string | null
+      signal?: string | null
       timed_out: boolean
       duration_ms: number
       /** New since the last result; without a terminal. */
@@ -727,14 +727,14 @@ export interface BuiltinSlots {
       /** The whole is in spool_path. */
       truncated: boolean
       /** Since the command began. */
-      stdout_bytes: number
-      stderr_bytes: number
+      stdout_bytes?: number
+      stderr_bytes?: number
       spool_path?: string
       /** The whole standard error; standard output is in spool_path. */
       stderr_spool_path?: string
       spool_truncated?: true
       /** Start of the next result. */
-      cursor: number
+      cursor?: number
       pid?: number
       sandbox?: 'none' | 'bwrap'
       /** The call that continues. */
@@ -742,9 +742,13 @@ export interface BuiltinSlots {
         tool: string
         input: { [name: string]: unknown }
       }
-      language: 'python3' | 'javascript'
+      language: 'javascript' | 'python3' | 'node'
       /** The value of result, any JSON. */
       result?: unknown
+      /** All calls; calls has the first 100. */
+      call_count?: number
+      /** Of its calls. */
+      effects?: ('read' | 'write' | 'exec' | 'net' | 'ask')[]
       /** Its calls. */
       calls: {
         tool: string

@@ -13,7 +13,8 @@ import { folderOf, makeVendored, packageOf, vendor, vendored } from './vendor.mj
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
 
 /** What stays in node_modules: it is compiled for a machine or brings wasm, or it is required and hardly ever met. All of it is a dependency. */
-const apart = /^(?:node:|@(?:ast-grep|lydell|vscode)\/|(?:gray-matter|node-pty|typescript|web-tree-sitter)(?:$|\/))/
+const apart =
+  /^(?:node:|@(?:ast-grep|jitl|lydell|vscode)\/|(?:gray-matter|node-pty|quickjs-emscripten-core|typescript|web-tree-sitter)(?:$|\/))/
 /** What runs before the rest. */
 const fronts = ['plugins/surface/mcp/front.js', 'plugins/surface/chat/front.js', 'plugins/surface/acp/front.js']
 /** What a user begins. Node starts a script without its loader of modules, which takes longer to be ready than all else of a short answer. */
@@ -26,6 +27,7 @@ const begun = [
   'plugins/adapter/isolated/child.js',
   'plugins/surface/plugins/test_child.js',
   'plugins/surface/plugins/validate_child.js',
+  'plugins/unified_exec/isolate/worker.js',
   'plugins/unified_file/pdf/worker.js',
   'plugins/unified_search/outline_tree_sitter/worker.js',
   'plugins/unified_search/web/worker.js',

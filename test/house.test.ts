@@ -54,11 +54,13 @@ const pluginOf = (file: string): string =>
     .slice(0, file.startsWith('plugins/dialect/') ? 4 : 3)
     .join('/')
 
-/** The user named these eight. The other package of a plain install is compiled for a machine. */
+/** The user named these eight. The other packages of a plain install are compiled for a machine. */
 const card = {
   installed: ['@ast-grep/napi', 'gray-matter', 'node-pty', 'web-tree-sitter'],
   bundled: ['ajv', 'cosmiconfig', 'execa', 'tapable'],
 }
+/** The engine of scripts, which is a WebAssembly file. */
+const wasm = ['@jitl/quickjs-wasmfile-release-sync', 'quickjs-emscripten-core']
 
 describe('dependencies of a plain install', () => {
   it('installs only the listed packages, and runs no install script', () => {
@@ -68,7 +70,7 @@ describe('dependencies of a plain install', () => {
       optionalDependencies = {},
       devDependencies = {},
     } = JSON.parse(text('package.json')) as Record<string, object>
-    expect(Object.keys(dependencies)).toEqual([...card.installed, '@vscode/ripgrep'].sort())
+    expect(Object.keys(dependencies)).toEqual([...card.installed, ...wasm, '@vscode/ripgrep'].sort())
     expect(card.bundled.filter((name) => !(name in devDependencies))).toEqual([])
     expect(Object.keys(optionalDependencies).filter((name) => !name.startsWith('@ast-grep/cli-'))).toEqual([])
     const { packages } = JSON.parse(text('package-lock.json')) as { packages: Tree }
@@ -315,7 +317,7 @@ describe('manifest, module and test', () => {
     const known = new Set(withModule.map(({ file }) => file.replace('manifests/', 'plugins/').replace(/\.yaml$/, '')))
     // A folder of a family without a manifest is a room of it.
     const isRoom = (file: string): boolean =>
-      /^plugins\/(lib|agent|tui|unified_exec\/(session|output|processes)|unified_file\/pdf|adapter\/mcp_(tools|transport))\/|^plugins\/(web_search\/engine)\.ts$/.test(
+      /^plugins\/(lib|agent|tui|unified_exec\/(session|output|processes|isolate)|unified_file\/pdf|adapter\/mcp_(tools|transport))\/|^plugins\/(web_search\/engine)\.ts$/.test(
         file,
       )
     expect(

@@ -45,7 +45,7 @@ import {
   type Explanation,
   type OnFault,
 } from '../contract/index.js'
-import { describeCaller, type CallRun, type EffectLimit, type KernelSessions } from './context.js'
+import { commitRun, describeCaller, type CallRun, type EffectLimit, type KernelSessions } from './context.js'
 import { createTaps, allowChange } from './execute.js'
 import type { Generation } from '../generation/index.js'
 import type { Pipelines } from './pipelines.js'
@@ -316,16 +316,16 @@ function startRun(
   generation: Generation,
   slot: SlotInfo,
   { call, resolvedPaths }: Pick<CheckedCall, 'call' | 'resolvedPaths'>,
-  { options, depth, limit }: InvokeRequest,
+  { options, depth, limit, outer }: InvokeRequest,
   words?: () => Vocabulary,
   notes?: CallRun['notes'],
 ): CallRun {
   const cancel = new LazyAbort()
   const abort = () => cancel.abort()
-  const { signal, cancel: outer } = options
+  const { signal, cancel: parent } = options
   if (signal?.aborted || calls.closed) abort()
   else signal?.addEventListener('abort', abort, { once: true })
-  const forget = outer?.on(abort)
+  const forget = parent?.on(abort)
   calls.running.set(cancel, generation)
   const run: CallRun = {
     slot,
@@ -337,19 +337,18 @@ function startRun(
     notes,
     ended: false,
     limit,
+    outer: outer && calls.runs.get(outer),
+    waiting: 0,
     places: resolvedPaths,
     committed: false,
     judgeChange: (change) => allowChange(generation, run, change),
     nest(request, how, by = limit) {
-      const { only: _, signal: __, ...rest } = options
+      const { only: _, signal: __, origin: ___, ...rest } = options
       const nested = { ...rest, mode: call.mode, ...how, session: call.session, cancel }
       const inherited = { ...(by && { limit: by }), ...(words && { words: words() }) }
       return invoke(calls, { ...request, options: nested, depth: depth + 1, outer: call, ...inherited })
     },
-    commit(how) {
-      if (cancel.aborted && !run.committed) throw problem('VT_CALL_ABORTED')
-      run.committed ||= how === 'changing'
-    },
+    commit: (how) => commitRun(run, how),
     end() {
       run.ended = true
       calls.running.delete(cancel)

@@ -90,8 +90,12 @@ export interface CallRun {
   passableCodes?: Set<string>
   judged?: PolicyOutcome
   sandbox?: SandboxUse
-  /** Milliseconds that people took to answer. */
+  /** The run of the outer call. */
+  readonly outer: CallRun | undefined
+  /** Milliseconds that people took to answer, and the questions that are open since `waits_since`. */
   waited_ms?: number
+  waiting: number
+  waits_since?: number
   /** Returns the paths that policies or a person have judged. */
   readonly places: () => Call['places'] | undefined
   /** Asks the policies of the program about a change by the code of a plugin. Throws VT_POLICY_DENIED. */
@@ -104,14 +108,30 @@ export interface CallRun {
    */
   begun?: boolean
   committed: boolean
+  /** An inner call is committed: the call is not aborted before its handler has waited for it. */
+  committedInner?: boolean
   /** Called before each change, and with `preparing` on the way to one. Throws VT_CALL_ABORTED for an aborted call. */
   commit(how: 'preparing' | 'changing'): void
 }
 
-/** Measures the time until a person answers, which does not count as time of the call. */
+/** Measures the time until a person answers, which does not count as time of the call or of its outer calls. */
 export function measureWait<T>(run: CallRun, answer: () => Promise<T>): Promise<T> {
-  const began = performance.now()
-  return answer().finally(() => (run.waited_ms = (run.waited_ms ?? 0) + performance.now() - began))
+  for (let one: CallRun | undefined = run; one; one = one.outer)
+    if (one.waiting++ === 0) one.waits_since = performance.now()
+  return answer().finally(() => {
+    for (let one: CallRun | undefined = run; one; one = one.outer) {
+      if (--one.waiting > 0) continue
+      one.waited_ms = (one.waited_ms ?? 0) + performance.now() - one.waits_since!
+    }
+  })
+}
+
+/** Implements `CallRun.commit`. */
+export function commitRun(run: CallRun, how: 'preparing' | 'changing'): void {
+  if (run.cancel.aborted && !run.committed) throw problem('VT_CALL_ABORTED')
+  if (how !== 'changing' || run.committed) return
+  run.committed = true
+  for (let one = run.outer; one; one = one.outer) one.committedInner = true
 }
 
 /** Number of reports that may come at once; one more is allowed every tenth of a second. */
@@ -184,7 +204,8 @@ class CallContext implements Context {
     return this.run.sandbox
   }
   get waited_ms() {
-    return this.run.waited_ms ?? 0
+    const { waited_ms = 0, waiting, waits_since } = this.run
+    return waiting > 0 ? waited_ms + performance.now() - waits_since! : waited_ms
   }
   get ask() {
     const ask = createVisibleAsker(this.run.options.ask)
@@ -198,7 +219,7 @@ class CallContext implements Context {
     const isOwn = contribution.layer === 'builtin'
     return async (...call: CallArguments<DelegatedRights>) => {
       const request = readRequest(...call)
-      const result = await run.nest(request, pickLessRights(request.options), isOwn ? undefined : this.limit)
+      const result = await run.nest(request, pickLessRights(request.options, isOwn), isOwn ? undefined : this.limit)
       if (!isOwn && !result.ok) (run.passableCodes ??= new Set()).add(result.error.code)
       return result
     }
@@ -211,6 +232,9 @@ class CallContext implements Context {
     const foreign = this.services.hasForeignCode(this.contribution)
     const call = { slot: slot.slot, signal: this.signal, ask: this.ask, foreign }
     return (this.#conversation ??= options.conversation(call))
+  }
+  get scripts() {
+    return this.contribution.layer === 'builtin' ? this.run.options.scripts : undefined
   }
   private get isJudge(): boolean {
     const { kind } = this.contribution
@@ -258,9 +282,12 @@ const createPluginSession = (session: Session, { plugin }: Contribution): Sessio
 })
 
 /** Keeps only the narrower rights of the options that a plugin passes to a nested call. */
-const pickLessRights = (how: DelegatedRights | undefined): DelegatedRights => ({
+const pickLessRights = (how: DelegatedRights | undefined, isOwn: boolean): DelegatedRights => ({
   ...(how?.mode !== undefined && { mode: how.mode }),
   ...(how?.only !== undefined && { only: how.only }),
+  ...(how?.signal !== undefined && { signal: how.signal }),
+  // Code of others must not add lines to a question.
+  ...(isOwn && how?.origin !== undefined && { origin: how.origin }),
 })
 
 /** A plugin, and the effects that its nested calls may have. */
@@ -297,4 +324,5 @@ export const describeCaller = (
   depth: run.depth,
   ...(alias !== undefined && { alias }),
   ...(run.options.sandbox && { sandbox: run.options.sandbox }),
+  ...(run.options.origin !== undefined && { origin: run.options.origin }),
 })

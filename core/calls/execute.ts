@@ -47,7 +47,7 @@ export function createTaps(generation: Generation, findRun: (call: Call) => Call
         const main = loader.loaded(contribution) ?? (await loader.load(contribution))
         const { output } = run.slot
         const fits = output && isForeign(contribution) ? await compileOutputCheck(output, contribution) : undefined
-        run.begun ||= call.effects.some((effect) => effect === 'write' || effect === 'exec')
+        if (call.effects.some((effect) => effect === 'write' || effect === 'exec')) markBegun(run)
         const work = main(call, createContext(services, contribution, run)) as ReturnType<Handler>
         if (isPromise(work)) countHandler(generation, work)
         const result = isPromise(work)
@@ -155,7 +155,7 @@ function limitTime<T>(work: Promise<T>, run: CallRun, seconds: number, patience:
     }, seconds * 1000)
     const stop = (error: VtError) => {
       clearTimeout(timer)
-      if (!run.committed) reject(error)
+      if (!run.committed && !run.committedInner) reject(error)
       else timer = setTimeout(() => reject(late()), patience)
     }
     const forget = cancel.on(() => stop(problem('VT_CALL_ABORTED')))
@@ -168,6 +168,11 @@ function limitTime<T>(work: Promise<T>, run: CallRun, seconds: number, patience:
       (error) => (end(), reject(error as Error)),
     )
   })
+}
+
+/** Marks a call and its outer calls: each of them may have changed something. */
+function markBegun(run: CallRun): void {
+  for (let one: CallRun | undefined = run; one; one = one.outer) one.begun = true
 }
 
 const isForeign = ({ layer }: Contribution): boolean => layer !== 'builtin'

@@ -1,5 +1,6 @@
 export type { ChangeJudge } from './change_judge.js'
 export { createCallRights, type CallRights, narrowRights } from './call_rights.js'
+export type { DelegatedRights, ScriptCall, ScriptJournal } from './inner_calls.js'
 export type {
   Adapter,
   AdapterContext,
@@ -13,7 +14,6 @@ export type {
   Host,
   PolicyOutcome,
   ApprovalMemory,
-  DelegatedRights,
   LogLevel,
   Objection,
   Offer,

@@ -9,7 +9,6 @@ import type {
   Diagnostic,
   Effect,
   JsonObject,
-  Mode,
   Next,
   PreparedCall,
   PromptArgument,
@@ -21,6 +20,7 @@ import type {
   ToolInfo,
   Timeouts,
 } from '../shapes/index.js'
+import type { DelegatedRights, ScriptJournal } from './inner_calls.js'
 import type { Origin } from '../config/index.js'
 import type { Skill, Skills } from '../skills/index.js'
 import type { Workspace } from '../workspace/index.js'
@@ -173,16 +173,13 @@ export interface Context {
    * the caller has none.
    */
   readonly conversation: ConversationServices | undefined
+  /** Keeps what scripts leave. Only for built-in plugins, where the caller does. */
+  readonly scripts: ScriptJournal | undefined
   /** Reports progress: at most ten at once and ten a second, further reports are dropped; none after the result. */
   progress(update: Progress): void
   log(level: LogLevel, message: string): void
   /** Reports that the content of a resource has changed. */
   changed(uri: string): void
-}
-/** Fewer rights: a stricter mode and limits. */
-export interface DelegatedRights {
-  mode?: Mode
-  only?: RightsScope
 }
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export interface Progress {

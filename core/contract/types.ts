@@ -16,6 +16,7 @@ import type {
   ToolInfo,
   Timeouts,
 } from '../shapes/index.js'
+import type { ScriptJournal } from './inner_calls.js'
 import type { LazyAbort } from '../system/index.js'
 import type { Config, Origin } from '../config/index.js'
 import type { Skills } from '../skills/index.js'
@@ -79,6 +80,10 @@ export interface CallOptions {
   sandbox?: 'strict' | 'none'
   /** Surface of the call, for the record. */
   surface?: string
+  /** Keeps the results and the values of scripts; without it, values live as long as the session. */
+  scripts?: ScriptJournal
+  /** The line of the script that makes the call; questions show it. For this call only. */
+  origin?: string
 }
 /**
  * The answer to an approval: a boolean or an object. A scope is limited to `Approval.covers`; `followup` is reported to

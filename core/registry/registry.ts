@@ -93,7 +93,7 @@ export function addSlot(registry: Registry, id: string, claim: Claim): Slot {
   const { primary, chain, refusal } = claim
   const info = createSlotInfo(registry, id, claim)
   const tool = registry.tools.get(name) ?? createTool(name)
-  // Few slots are called, so these values are computed on the first call.
+  // Few slots are called: computed on the first call.
   const shape = memoize(() => createInputShape(info.input))
   const example = memoize(() => formatExample(info, registry.each))
   const slot: Slot = {
@@ -170,10 +170,11 @@ function createSlotInfo(registry: Registry, id: string, { primary, chain }: Clai
   return info
 }
 
-/** Returns the traits of a slot that its manifests declare. */
+/** Returns the declared traits of a slot. */
 const readTraits = (manifest: Contribution['manifest'], chain: readonly Contribution[]): Partial<SlotInfo> => ({
   ...(manifest.reports_changes && { reports_changes: true }),
   ...(chain.length > 0 && chain.every((one) => one.manifest.keeps_history) && { keeps_history: true }),
+  ...(manifest.runs_calls && { runs_calls: true }),
   ...(manifest.continues && { continues: true }),
   ...(manifest.stays_in_context && { stays_in_context: true }),
 })

@@ -40,6 +40,8 @@ export interface Manifest {
   reports_changes?: boolean
   /** The action keeps the previous state, so that after a kill the program can find out whether the change was made. */
   keeps_history?: boolean
+  /** The action makes calls for its caller: the effects of a call are those of these calls. */
+  runs_calls?: boolean
   /** The action continues the work of an earlier call: an equal call is no repetition. */
   continues?: boolean
   /** The answers stay in a conversation whose old answers are cleared. */

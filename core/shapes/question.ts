@@ -14,7 +14,7 @@ export const formatReason = (reason: string, author?: string): string =>
  * this program.
  */
 export function renderQuestion(
-  { slot, input, given }: Call,
+  { slot, input, given, caller: { origin } }: Call,
   { input: schema, action }: SlotInfo,
   reasons: readonly string[],
 ): string {
@@ -34,6 +34,7 @@ export function renderQuestion(
   return [
     `${slot} asks for approval.`,
     ...reasons.map((reason) => `  ${truncateLine(reason, LIMITS.reason)}`),
+    ...(origin === undefined ? [] : [`  Called from ${truncateLine(origin, LIMITS.line)}`]),
     ...renderFields(
       names.filter((name) => weight(name) < 0),
       fields,

@@ -438,6 +438,10 @@ export type Settings = {
     idle_secs: number
     /** Default: `10000`. */
     max_output_tokens: number
+    /** Memory of one script of unified_exec code in language javascript. Default: `64`. */
+    script_max_memory_mb: number
+    /** Calls that one such script may make. Default: `10000`. */
+    script_max_calls: number
     /** Default: `bash`. */
     shell: string
     env: { [name: string]: ConfigValue }

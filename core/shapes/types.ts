@@ -56,6 +56,8 @@ export interface Call<Input = JsonObject> {
     readonly depth: number
     readonly alias?: string
     readonly sandbox?: 'strict' | 'none'
+    /** The line of the script that makes the call. */
+    readonly origin?: string
   }
   /** The rights of the kernel and of each outer call: all of them apply. */
   readonly only?: readonly RightsScope[] | undefined
@@ -187,6 +189,8 @@ export interface SlotInfo {
   readonly reports_changes?: true
   /** All handlers keep the previous state. */
   readonly keeps_history?: true
+  /** A call makes other calls for its caller, with their effects. */
+  readonly runs_calls?: true
   /** A call continues the work of an earlier call. */
   readonly continues?: true
   /** Its answers stay in a conversation whose old answers are cleared. */

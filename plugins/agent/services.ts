@@ -7,11 +7,12 @@ import {
   type Result,
   type RightsScope,
 } from '../../core/shapes/index.js'
-import type { Kernel } from '../../core/contract/index.js'
+import type { Kernel, ScriptJournal } from '../../core/contract/index.js'
 import { compile } from '../../core/schema/index.js'
 import type { Delegation } from './delegation/index.js'
 import type { Finish } from './finish/index.js'
 import type { SessionTasks } from './schedule/index.js'
+import type { Conversation } from './session/index.js'
 
 /** The parts of a conversation that its services need. */
 interface ServedConversation {
@@ -118,3 +119,15 @@ async function requireAllowed(
   const { verdict, reason } = await kernel.explain(slot, input, { mode, audiences: ['agent'], ...(only && { only }) })
   if (verdict !== 'run') throw problem('VT_POLICY_DENIED', { reason: reason ?? `${slot} is not allowed here.` })
 }
+
+/** Keeps the calls and the values of the script of a call in the journal. */
+export const createScriptJournal = (
+  thread: Pick<Conversation, 'state' | 'commit'>,
+  call_id: string,
+): ScriptJournal => ({
+  record: (call) => thread.commit({ kind: 'script_call', call_id, ...call }),
+  get values() {
+    return thread.state.stored
+  },
+  put: (key, value) => thread.commit({ kind: 'store_value', key, ...(value !== undefined && { value }) }),
+})

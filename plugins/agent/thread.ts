@@ -44,7 +44,7 @@ import type { ModelConnection } from './model/index.js'
 import { SessionTasks } from './schedule/index.js'
 import { abandonTurn, type Restored } from './history/index.js'
 import { formatRecord, ManifestWriter, messageText, Queue, redactWords, type HowCalled } from './session/index.js'
-import { createServices } from './services.js'
+import { createScriptJournal, createServices } from './services.js'
 import { resolveThreadSettings, threadTable, type ThreadOptions, type ThreadState } from './thread_state.js'
 
 /** One conversation with all of its parts. Everything that lasts goes through `commit` and `events`. */
@@ -148,7 +148,14 @@ export class Thread implements LoopConversation {
     return providers.execute.run(
       name,
       input,
-      { ...how, session, surface, ...rights, conversation: createServices(this, call_id) },
+      {
+        ...how,
+        session,
+        surface,
+        ...rights,
+        conversation: createServices(this, call_id),
+        scripts: createScriptJournal(this, call_id ?? name),
+      },
       prepared,
     )
   }
@@ -209,9 +216,7 @@ export class Thread implements LoopConversation {
     this.context.handleFact(fact)
     this.tail = this.tail.then(async () => {
       await this.store.append('messages.jsonl', line)
-      const { effects } =
-        'effects' in fact ? fact : ('call_id' in fact && this.state.started.get(fact.call_id)) || { effects: [] }
-      if (shouldAwaitDisk(fact, effects)) await this.store.sync('messages.jsonl')
+      if (shouldAwaitDisk(fact, this.state.started)) await this.store.sync('messages.jsonl')
       threadTable.apply(this.state, fact, turn)
       await this.lifecycle.record(fact)
     })

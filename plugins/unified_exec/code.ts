@@ -13,7 +13,7 @@ import { startCommand } from './session/start.js'
 
 interface CodeInput {
   code: string
-  language: Language | keyof typeof LANGUAGE_ALIASES
+  language: Language | keyof typeof LANGUAGE_ALIASES | 'javascript' | 'js'
   timeout_secs: number
   workdir: string
   input?: string
@@ -27,22 +27,29 @@ const LANGUAGES = {
     files: { 'vtcode.py': pythonModule, 'vtcode_result.py': pythonResult, 'start.py': pythonStart },
     argv: ['python3', '-B', '-u', 'start.py'],
   },
-  javascript: {
+  node: {
     snippet: 'snippet.mjs',
     files: { 'start.mjs': javascriptStart, 'result.mjs': javascriptResult },
     argv: [process.execPath, 'start.mjs'],
   },
 }
 type Language = keyof typeof LANGUAGES
-const LANGUAGE_ALIASES = { python: 'python3', py: 'python3', js: 'javascript', node: 'javascript' } as const
-const MAX_CODE_BYTES = 256 * 1024
+const LANGUAGE_ALIASES = { python: 'python3', py: 'python3' } as const
+const MAX_CODE_BYTES = 1024 * 1024
 
-/** `unified_exec/code`: runs a snippet that may call tools. Returns only its output and its `result`. */
+/**
+ * `unified_exec/code`: runs code that may call tools. JavaScript runs in an isolate without rights; Python and Node run
+ * as commands do. Returns only the output and the result.
+ */
 export default (async (call, context) => {
   const { input } = call
   const size = Buffer.byteLength(input.code)
   if (size > MAX_CODE_BYTES)
     throw problem('VT_INPUT_TOO_LARGE', { size: `${size} bytes long`, limit: `${MAX_CODE_BYTES} bytes` })
+  if (input.language === 'javascript' || input.language === 'js') {
+    const { runScript } = await import('./isolate/run_script.js')
+    return runScript(call, context)
+  }
   const language =
     input.language in LANGUAGES
       ? (input.language as Language)
@@ -113,8 +120,7 @@ function createNotices({ result, unshown, state }: SnippetOutput, timed_out: boo
 }
 
 function createInterpreterError(language: Language): VtError {
-  const other = language === 'python3' ? 'javascript' : 'python3'
   return createSlotError('VT_EXEC_RUNTIME', `This machine has no interpreter for ${language}.`, {
-    hint: `Write the snippet in ${other} instead.`,
+    hint: 'Write the snippet in javascript instead.',
   })
 }

@@ -360,7 +360,7 @@ const probes: Record<string, Record<string, Probe>> = {
     justification: 'the text of a question',
   }),
   'unified_exec/code': of(
-    { language: 'javascript', code: 'console.log(process.cwd()); globalThis.result = 1' },
+    { language: 'node', code: 'console.log(process.cwd()); globalThis.result = 1' },
     {
       code: { code: 'console.log(2)' },
       language: [

@@ -89,7 +89,7 @@ describe('skill with manifests', () => {
     )
     const code =
       "await vtcode.call('load_skill', { name: 'demo' })\nexport const result = await vtcode.call('hello', {}).catch((error) => error.code)"
-    matches(await booted.call('unified_exec', { action: 'code', language: 'javascript', code }), {
+    matches(await booted.call('unified_exec', { action: 'code', language: 'node', code }), {
       ok: true,
       output: {
         result: 'VT_CALL_DEPTH',

@@ -321,8 +321,8 @@ export const commands = (): HostileCall[] => [
     ].map((input) => ({ action: 'run', ...input })),
   ),
   ...calls(7, 'unified_exec', /^VT_POLICY_/, [
-    { action: 'code', code: "import os; os.system('bcmd')" },
-    { action: 'code', language: 'javascript', code: "import('node:child_process').then((c) => c.execSync('bcmd'))" },
+    { action: 'code', language: 'python3', code: "import os; os.system('bcmd')" },
+    { action: 'code', language: 'node', code: "import('node:child_process').then((c) => c.execSync('bcmd'))" },
   ]),
 ]
 

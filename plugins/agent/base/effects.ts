@@ -28,7 +28,8 @@ const SPAWN_SLOT = 'agents/spawn'
  * they change its state.
  */
 export function describeTraits(found: PreparedCall | undefined): CallTraits {
-  const effects = found?.effects ?? ALL_EFFECTS
+  // A script that may do nothing itself may call everything.
+  const effects = found && !(found.slot.runs_calls && isQuiet(found.effects)) ? found.effects : ALL_EFFECTS
   return {
     effects,
     parallel_safe:

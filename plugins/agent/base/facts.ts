@@ -1,4 +1,4 @@
-import type { Effect, Mode, RightsScope } from '../../../core/shapes/index.js'
+import type { Effect, JsonObject, Mode, RightsScope } from '../../../core/shapes/index.js'
 import type { ChildReport, ChildStatus } from './delegation_types.js'
 import { isQuiet } from './effects.js'
 import type { FileHash, ProofRun, Tracker, VerificationResult } from './finish_types.js'
@@ -23,7 +23,21 @@ export type Fact =
       changed?: string[]
       applied?: string
       not_applied?: RefusedChange
+      /** Of the calls of a script that succeeded. */
+      effects?: readonly Effect[]
     }
+  /** A call of a script ended; `call_id`: of the script. */
+  | {
+      kind: 'script_call'
+      call_id: string
+      slot: string
+      input: JsonObject
+      effects: readonly Effect[]
+      ok: boolean
+      text: string
+    }
+  /** A value of the store of scripts, as JSON; without a value it is removed. */
+  | { kind: 'store_value'; key: string; value?: string }
   | {
       kind: 'compaction'
       keep_from: number
@@ -137,6 +151,11 @@ export const factTable: { readonly [K in Fact['kind']]: { description: string; o
       'and the reason if it was not applied.',
     on_disk: 'at once for changes',
   },
+  script_call: {
+    description: 'A call of a script ended: its slot, its input, its effects and its result.',
+    on_disk: 'at once for changes',
+  },
+  store_value: { description: 'A script kept a value for later scripts, or removed it.', on_disk: 'at once' },
   compaction: {
     description: 'A summary or a fresh start replaced the messages before one message. They are in `history_path`.',
     on_disk: 'at once',
@@ -171,6 +190,10 @@ export const factTable: { readonly [K in Fact['kind']]: { description: string; o
   note: { description: 'A note for readers of the journal.', on_disk: 'with the next wait' },
 }
 
-/** Returns whether the writer of a fact waits for the disk; `effects`: of the call of the fact. */
-export const shouldAwaitDisk = ({ kind }: Fact, effects: readonly Effect[]): boolean =>
-  factTable[kind].on_disk === 'at once' || (factTable[kind].on_disk === 'at once for changes' && !isQuiet(effects))
+/** Returns whether the writer of a fact waits for the disk; `started`: the calls whose effects are known. */
+export function shouldAwaitDisk(fact: Fact, started: ReadonlyMap<string, FactOf<'call_start'>>): boolean {
+  const { on_disk } = factTable[fact.kind]
+  if (on_disk !== 'at once for changes') return on_disk === 'at once'
+  const known = 'effects' in fact ? fact.effects : undefined
+  return !isQuiet(known ?? ('call_id' in fact ? started.get(fact.call_id)?.effects : undefined) ?? [])
+}

@@ -1,6 +1,6 @@
 import { fail, ok, type Effect, type Result } from '../../../core/shapes/index.js'
 import { sha256 } from '../../../core/system/index.js'
-import { redactText } from '../../../core/text/index.js'
+import { redactText, truncateLine } from '../../../core/text/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { listUndoable, type Step } from '../../lib/files/index.js'
 import { listSpoolFiles } from '../../lib/state/index.js'
@@ -10,6 +10,7 @@ import {
   describeSubject,
   toModelText,
   type CallPart,
+  type FactOf,
   type FileChange,
   type CallMeaning,
 } from '../base/index.js'
@@ -43,10 +44,12 @@ export async function recoverCall(
     const changed = await snapshots.recoverChanges(call_id).catch(() => [])
     const files = changed.length > 0 ? ` It changed ${changed.map(({ path }) => path).join(', ')}.` : ''
     const output = await readOutputTail(workspace, session_id, since)
+    const calls = listScriptCalls(state.script_calls.get(call_id))
+    const what = meaning.slot?.runs_calls
+      ? `The program was killed while this script ran; it does not run again.${calls}`
+      : 'The program was killed while this ran: it may have run; look before repeating it.'
     return {
-      result: createInterruptedResult(
-        `The program was killed while this ran: it may have run; look before repeating it.${files}${output}`,
-      ),
+      result: createInterruptedResult(`${what}${files}${output}`),
       changed,
     }
   }
@@ -64,6 +67,21 @@ export async function recoverCall(
     result: createInterruptedResult(`The program was killed in the middle of this change. ${state_of.join('; ')}.`),
     changed: [],
   }
+}
+
+/** Limits of the results that a resumed session shows: their number, and the text of each. */
+const SCRIPT_LIMITS = { calls: 50, text: 500, input: 200 }
+
+/** Lists the calls of a killed script that had ended, with their results. */
+function listScriptCalls(calls: FactOf<'script_call'>[] = []): string {
+  if (calls.length === 0) return ' None of its calls had ended.'
+  const { length } = calls
+  const lines = calls.slice(-SCRIPT_LIMITS.calls).map(({ slot, input, ok, text }) => {
+    const given = truncateLine(JSON.stringify(input), SCRIPT_LIMITS.input)
+    return `- ${slot} ${given}: ${ok ? '' : 'failed, '}${truncateLine(text, SCRIPT_LIMITS.text)}`
+  })
+  const more = length > lines.length ? ` The last ${lines.length}:` : ''
+  return ` ${length} of its calls had ended.${more}\n${lines.join('\n')}\n`
 }
 
 const longestTail = 2048

@@ -1,4 +1,4 @@
-import { omitUndefined, fail, type Result } from '../../../core/shapes/index.js'
+import { omitUndefined, fail, type Effect, type Result } from '../../../core/shapes/index.js'
 import { truncateLine } from '../../../core/text/index.js'
 import type { CallOptions } from '../../../core/contract/index.js'
 import { findChanges } from '../../lib/snapshots/index.js'
@@ -140,6 +140,7 @@ async function makeCall(
   if (human.decision === 'cancel') limits.step.cancelled = true
   return {
     ...planned,
+    effects: findDoneEffects(planned, result),
     invocation,
     refused: refused !== undefined,
     human,
@@ -147,6 +148,12 @@ async function makeCall(
     changed,
     duration_ms: Math.max(0, Math.round(providers.clock.now() - began - human.waited_ms)),
   }
+}
+
+/** Returns the effects of a call that ended; those of a script are those of its calls. */
+function findDoneEffects({ effects, meaning }: PlannedCall, result: Result): readonly Effect[] {
+  const done = meaning.slot?.runs_calls && result.ok ? result.output['effects'] : undefined
+  return Array.isArray(done) ? (done as Effect[]) : effects
 }
 
 async function reportCompleted(
@@ -162,7 +169,8 @@ async function reportCompleted(
   const shown = refused || signal.aborted || !isQuiet(effects) ? answer : await replaceRepeat(thread, completed, answer)
   const changes = [...(result.ok ? listReportedChanges(meaning.slot, result.output) : []), ...changed]
   const kept = await addImages(thread, call, result, shown)
-  await thread.commit(callEnd(call_id, kept, changes, describeChange(thread, completed)))
+  const done = meaning.slot?.runs_calls && { effects }
+  await thread.commit(callEnd(call_id, kept, changes, { ...describeChange(thread, completed), ...done }))
   const outcome = toCallOutcome(result, signal.aborted, human.decision)
   await reportCall(thread, invocation, { meaning, result, answer, changes, duration_ms, outcome })
 }

@@ -26,8 +26,8 @@ export const refusedChanges: StatePart<ConversationState, RefusedChanges> = {
     message(state, { tells }) {
       if (tells === 'not_applied') state.unread_refusals = []
     },
-    call_end(state, { call_id, is_error, not_applied, applied, changed }) {
-      const effects = state.started.get(call_id)?.effects ?? []
+    call_end(state, { call_id, is_error, not_applied, applied, changed, ...ended }) {
+      const effects = ended.effects ?? state.started.get(call_id)?.effects ?? []
       if (not_applied) note(state, not_applied)
       // A command without known changes, such as `ls`, does not replace a refused change.
       else if (!isQuiet(effects) && !is_error && (effects.includes('write') || changed)) keep(state, () => false)

@@ -15,6 +15,10 @@ export interface ConversationState {
   /** Started calls of the current step, and their results. */
   started: Map<string, FactOf<'call_start'>>
   ended: Map<string, FactOf<'call_end'>>
+  /** Ended calls of the scripts of the current step, by the call of the script. */
+  script_calls: Map<string, FactOf<'script_call'>[]>
+  /** Values that scripts keep, as JSON. */
+  stored: ReadonlyMap<string, string>
   segment: FactOf<'segment'> | undefined
   /** The ids of the models that answered. */
   asked: string[]
@@ -41,7 +45,7 @@ type Part<Own extends keyof ConversationState> = StatePart<object, Pick<Conversa
 const most = { touched: 200, named: 500 }
 
 const messagesPart: Part<
-  'messages' | 'turn' | 'open' | 'steps' | 'started' | 'ended' | 'earlier' | 'applied' | 'first_prompt'
+  'messages' | 'turn' | 'open' | 'steps' | 'started' | 'ended' | 'script_calls' | 'earlier' | 'applied' | 'first_prompt'
 > = {
   begin: () => ({
     messages: [],
@@ -50,6 +54,7 @@ const messagesPart: Part<
     steps: 0,
     started: new Map(),
     ended: new Map(),
+    script_calls: new Map(),
     earlier: 0,
     applied: [],
     first_prompt: '',
@@ -71,6 +76,12 @@ const messagesPart: Part<
       if (message.role === 'assistant') state.steps += 1
       state.started.clear()
       state.ended.clear()
+      state.script_calls.clear()
+    },
+    script_call({ script_calls }, fact) {
+      const earlier = script_calls.get(fact.call_id)
+      if (earlier) earlier.push(fact)
+      else script_calls.set(fact.call_id, [fact])
     },
     call_start(state, fact) {
       state.started.set(fact.call_id, fact)
@@ -143,12 +154,27 @@ const modePart: Part<'mode'> = {
   carried: ({ mode }): Fact[] => (mode === undefined ? [] : [{ kind: 'mode', mode, by: 'person' }]),
 }
 
+const storePart: Part<'stored'> = {
+  begin: () => ({ stored: new Map() }),
+  on: {
+    store_value(state, { key, value }) {
+      const values = new Map(state.stored)
+      if (value === undefined) values.delete(key)
+      else values.set(key, value)
+      state.stored = values
+    },
+  },
+  reverted: ['stored'],
+  carried: ({ stored }): Fact[] => [...stored].map(([key, value]) => ({ kind: 'store_value', key, value })),
+}
+
 /** The state of a conversation alone; higher rooms add the parts that their facts build. */
 export const conversationTable: StateTable<ConversationState> = StateTable.of(messagesPart)
   .with(summaryPart)
   .with(filesPart)
   .with(costPart)
   .with(modePart)
+  .with(storePart)
 
 /** Appends paths, each once, the new ones last. */
 const appendLatest = (old: string[], paths: readonly string[], count: number): string[] =>
@@ -196,7 +222,7 @@ export const callEnd = (
   call_id: string,
   answer: Answered,
   changes: readonly FileChange[],
-  change: Pick<FactOf<'call_end'>, 'applied' | 'not_applied'> = {},
+  change: Pick<FactOf<'call_end'>, 'applied' | 'not_applied' | 'effects'> = {},
 ): FactOf<'call_end'> => ({
   kind: 'call_end',
   call_id,

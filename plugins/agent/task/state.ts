@@ -93,8 +93,7 @@ export const finishPart: StatePart<ConversationState, FinishState> = {
     call_start(state) {
       state.idle = { turns: 0, now: false }
     },
-    call_end(state, { call_id, changed, is_error }) {
-      const effects = state.started.get(call_id)?.effects ?? []
+    call_end(state, { call_id, changed, is_error, effects = state.started.get(call_id)?.effects ?? [] }) {
       if (!isQuiet(effects)) state.changes += 1
       if (changed || (effects.includes('write') && !is_error)) state.files_changed = true
     },

@@ -227,9 +227,9 @@ describe('rights of a call: writes', () => {
       'touch src/b.txt',
     ].map(run)
     expect(await codes(one, { only }, calls)).toEqual(['ok', 'ok', denied, denied, denied, denied])
-    expect(
-      await codes(one, { only }, [['unified_exec', { action: 'code', language: 'javascript', code: '1' }]]),
-    ).toEqual([denied])
+    expect(await codes(one, { only }, [['unified_exec', { action: 'code', language: 'node', code: '1' }]])).toEqual([
+      denied,
+    ])
     expect(await one.read('src/a.txt')).toBe('a\n')
     expect(codeOf(await one.kernel.call(...run('sed -i s/a/b/ src/a.txt')))).toBe('ok')
   })

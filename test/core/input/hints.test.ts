@@ -181,7 +181,11 @@ it('names the command, or else the called tool, in the message of a policy', asy
   const cases: [tool: string, input: object, message: string][] = [
     ['run_terminal_cmd', { command: 'npm test' }, 'Mode auto needs approval to run `npm test` ('],
     ['unified_exec', { action: 'run', command: 'npm test' }, 'Mode auto needs approval to run `npm test` ('],
-    ['unified_exec', { action: 'code', code: '1' }, 'Mode auto needs approval to use unified_exec/code.'],
+    [
+      'unified_exec',
+      { action: 'code', language: 'node', code: '1' },
+      'Mode auto needs approval to use unified_exec/code.',
+    ],
   ]
   for (const [tool, input, message] of cases)
     expect(await asked.call(tool, input)).toMatchObject({

@@ -94,7 +94,7 @@ try: result = {"output": vtcode.call(tool, given)}\nexcept vtcode.CallError as e
     const approve = ({ call }: { call: { slot: string } }): boolean => call.slot === 'unified_exec/code'
     const { output } = (await kernel.call(
       'unified_exec',
-      { action: 'code', code },
+      { action: 'code', language: 'python3', code },
       { session: 'code', approve },
     )) as unknown as { output: { result: Answer } }
     return told(output.result)

@@ -14,9 +14,9 @@ beforeEach(async () => {
   booted = await bootExec({ files: { 'a.txt': 'alpha\nTODO one\n', 'b.txt': 'TODO two\n' } })
 })
 afterEach(() => booted[Symbol.asyncDispose]())
-const python = (code: string, input: object = {}) => output(booted, { action: 'code', code, ...input })
-const javascript = (code: string, input: object = {}) =>
-  output(booted, { action: 'code', language: 'javascript', code, ...input })
+const python = (code: string, input: object = {}) =>
+  output(booted, { action: 'code', language: 'python3', code, ...input })
+const node = (code: string, input: object = {}) => output(booted, { action: 'code', language: 'node', code, ...input })
 
 /** The result of a snippet as its text shows it, and the notice about it. */
 const shownResult = ({ text, notices = [], ...answer }: any) => [
@@ -37,7 +37,7 @@ describe.skipIf(lacks('python3'))('unified_exec/code: Python', () => {
       result: { n: [1, 2.5, null, 'é'] },
       calls: [],
     })
-    expect(await call(booted, { code: 'result = 7' })).toMatchObject({
+    expect(await call(booted, { language: 'python', code: 'result = 7' })).toMatchObject({
       text: expect.stringMatching(/^\[result\] 7\nexit 0 in/),
     })
     expect(await python('x = 1')).not.toHaveProperty('result')
@@ -93,7 +93,7 @@ for _ in range(200):
         '',
       ],
     ]
-    const code = (value: string) => call(booted, { code: `${setup}result = ${value}` })
+    const code = (value: string) => call(booted, { language: 'python3', code: `${setup}result = ${value}` })
     const answers = await Promise.all(rows.map(async ([value]) => [value, shownResult(await code(value))]))
     expect(answers).toEqual(rows.map(([value, result, kinds]) => [value, expectedResult(result, kinds)]))
   })
@@ -105,7 +105,7 @@ for _ in range(200):
       ['result = range(10**9)', 'it has more than 131072 values'],
       [broken, 'OSError: no words'],
     ] as const)
-      expect(await call(booted, { code })).toMatchObject({
+      expect(await call(booted, { language: 'py', code })).toMatchObject({
         notices: [
           {
             code: 'VT_EXEC_RESULT',
@@ -190,7 +190,7 @@ try:
     vtcode.call("unified_file", {"action": "delete", "path": "a.txt"})
 except vtcode.CallError as error:
     result = error.code`
-    expect(await asking.call('unified_exec', { code })).toMatchObject({
+    expect(await asking.call('unified_exec', { language: 'python3', code })).toMatchObject({
       ok: true,
       output: { result: 'VT_POLICY_NEEDS_APPROVAL', calls: [{ ok: false, code: 'VT_POLICY_NEEDS_APPROVAL' }] },
     })
@@ -222,37 +222,37 @@ print("done")`
   })
 })
 
-describe('unified_exec/code: JavaScript', () => {
-  it('runs a JavaScript snippet as a module in this Node with calls of tools', async () => {
+describe('unified_exec/code: Node', () => {
+  it('runs a Node snippet as a module with calls of tools', async () => {
     const code = `const { matches } = await vtcode.call('unified_search', { action: 'grep', pattern: 'TODO' })
 const all = await Promise.all(matches.map(({ file }) => vtcode.call('unified_file', { action: 'read', path: file })))
 let code
 try { await vtcode.call('unified_file', { action: 'read', path: 'none' }) } catch (error) { code = error instanceof vtcode.CallError && error.code }
 console.log(process.version)
 export const result = { sizes: all.map(({ content }) => content.length), code }`
-    expect(await javascript(code)).toMatchObject({
+    expect(await node(code)).toMatchObject({
       stdout: `${process.version}\n`,
       result: { sizes: [15, 9], code: 'VT_PATH_NOT_FOUND' },
       exit_code: 0,
-      language: 'javascript',
+      language: 'node',
     })
   })
 
-  it('accepts other names of JavaScript, passes input and reports failures like a program', async () => {
-    expect(await output(booted, { code: 'export const result = 1', language: 'JS' })).toMatchObject({
+  it('accepts the runtime as another name of the language, passes input and reports failures like a program', async () => {
+    expect(await output(booted, { code: 'export const result = 1', runtime: 'NODE' })).toMatchObject({
       result: 1,
-      language: 'javascript',
+      language: 'node',
     })
-    expect(await javascript('process.stdin.pipe(process.stdout)', { input: 'through' })).toMatchObject({
+    expect(await node('process.stdin.pipe(process.stdout)', { input: 'through' })).toMatchObject({
       stdout: 'through',
     })
-    const failed = await javascript('throw new Error("no")')
+    const failed = await node('throw new Error("no")')
     expect(failed).toMatchObject({ exit_code: 1 })
     expect(failed.stderr).toContain('Error: no')
-    expect(await javascript('process.exit(5)')).toMatchObject({ exit_code: 5 })
+    expect(await node('process.exit(5)')).toMatchObject({ exit_code: 5 })
   })
 
-  it('returns any JavaScript value as JSON and names the kinds that JSON lacks', async () => {
+  it('returns any value of Node as JSON and names the kinds that JSON lacks', async () => {
     const setup = `class Hidden { #a = 1 }
 class Point { x = 1 }
 const cycle = []
@@ -282,8 +282,7 @@ cycle.push(cycle)
       ['new URL("http://a.b/")', 'http://a.b/', ''],
       ['{ a: [null, true, 1.5, "é"] }', { a: [null, true, 1.5, 'é'] }, ''],
     ]
-    const code = (value: string) =>
-      call(booted, { language: 'javascript', code: `${setup}export const result = ${value}` })
+    const code = (value: string) => call(booted, { language: 'node', code: `${setup}export const result = ${value}` })
     const answers = await Promise.all(rows.map(async ([value]) => [value, shownResult(await code(value))]))
     expect(answers).toEqual(rows.map(([value, result, kinds]) => [value, expectedResult(result, kinds)]))
     expect(await code('{ get a() { throw new TypeError("no") } }')).toMatchObject({
@@ -293,7 +292,7 @@ cycle.push(cycle)
 
   it('reports an await that nothing can end, and code that had not ended at its limit', async () => {
     const notices = async (code: string, input: object = {}) => {
-      const answer = await call(booted, { language: 'javascript', code, ...input })
+      const answer = await call(booted, { language: 'node', code, ...input })
       return answer.notices?.map((one) => `${one.code}: ${one.message}`) ?? []
     }
     expect(await notices('await new Promise(() => {})')).toEqual([
@@ -313,13 +312,13 @@ it('ends a snippet at its limit, with the calls and programs that it started', a
   const left = nap()
   const began = Date.now()
   const code = `import { spawn } from 'node:child_process'\nspawn('sleep', ['${left.slice(6)}'])\nawait new Promise(() => setInterval(() => {}, 1000))`
-  expect(await javascript(code, { timeout_secs: 1 })).toMatchObject({ timed_out: true, running: false })
+  expect(await node(code, { timeout_secs: 1 })).toMatchObject({ timed_out: true, running: false })
   expect(Date.now() - began).toBeLessThan(15000)
   expect(processesWith(left.replace(' ', '\0'))).toEqual([])
 })
 
 it('leaves nothing of a snippet in the temporary folder', async () => {
-  await javascript('export const result = import.meta.url')
+  await node('export const result = import.meta.url')
   expect(readdirSync(tmpdir()).filter((name) => name.startsWith('vtcode-code-'))).toEqual([])
 })
 
@@ -343,6 +342,8 @@ it.skipIf(lacks('python3'))(
           'sandbox.mode=off',
           'unified_exec',
           'code',
+          '--language',
+          'python3',
           '--code',
           code,
         ],
@@ -376,11 +377,11 @@ it.skipIf(lacks('python3'))(
 
 it('names a missing interpreter and the other language', async () => {
   await using bare = await bootExec({ env: { PATH: '/nonexistent' } })
-  expect(await error(bare, { code: 'print(1)' })).toMatchObject({
+  expect(await error(bare, { code: 'print(1)', language: 'python3' })).toMatchObject({
     code: 'VT_EXEC_RUNTIME',
     hint: expect.stringContaining('javascript'),
   })
-  expect(await error(booted, { code: 'x'.repeat(300_000) })).toMatchObject({ code: 'VT_INPUT_TOO_LARGE' })
+  expect(await error(booted, { code: 'x'.repeat(1_100_000) })).toMatchObject({ code: 'VT_INPUT_TOO_LARGE' })
 })
 
 it.skipIf(lacks('bwrap', 'python3'))('runs a snippet in the sandbox with its calls of tools', async () => {
@@ -388,7 +389,7 @@ it.skipIf(lacks('bwrap', 'python3'))('runs a snippet in the sandbox with its cal
   const code = `import vtcode, os
 result = [vtcode.call("unified_file", {"action": "read", "path": "a.txt"})["content"], os.access("/usr", os.W_OK)]
 open("made", "w").write("in the workspace")`
-  expect(await output(boxed, { code, response_format: 'detailed' })).toMatchObject({
+  expect(await output(boxed, { code, language: 'python3', response_format: 'detailed' })).toMatchObject({
     result: ['x', false],
     sandbox: 'bwrap',
     exit_code: 0,
@@ -397,7 +398,7 @@ open("made", "w").write("in the workspace")`
   expect(
     await output(boxed, {
       code: 'export const result = (await vtcode.call("unified_file", { action: "read", path: "a.txt" })).content',
-      language: 'javascript',
+      language: 'node',
     }),
   ).toMatchObject({ result: 'x' })
   expect(existsSync('/usr/made')).toBe(false)

@@ -1,0 +1,92 @@
+import type { Worker } from 'node:worker_threads'
+import { programFile } from '../../../core/index.js'
+import { createSlotError } from '../../lib/base/index.js'
+import type { IsolateAnswer, IsolateEnd, IsolateJob, IsolateMessage, IsolateRequest } from './protocol.js'
+
+/** Threads that run scripts at the same time. */
+const MAX_RUNNING = 8
+/** Time after which a thread without a script ends. */
+const IDLE_MS = 120_000
+const LIMITS = { stackSizeMb: 16, maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 }
+
+/** The end of a script: its own, or that of its thread. */
+export type ScriptEnd = IsolateEnd | { end: 'ended' }
+export interface RunningScript {
+  /** Resolves with the end of the script. Contract: never rejects. */
+  readonly ended: Promise<ScriptEnd>
+  answer(answer: IsolateAnswer): void
+  /** Ends the thread, also within a loop. */
+  stop(): void
+}
+
+let idle: { worker: Worker; timer: NodeJS.Timeout } | undefined
+let running = 0
+
+/** Starts a thread before it is needed. A ready thread has loaded the engine. */
+export function warmIsolate(): void {
+  if (!idle && running === 0) keepIdle(startWorker())
+}
+
+/** Runs a script in a thread of its own. Throws VT_EXEC_LIMIT. */
+export function runIsolate(job: IsolateJob, onRequest: (request: IsolateRequest) => void): RunningScript {
+  if (running >= MAX_RUNNING)
+    throw createSlotError('VT_EXEC_LIMIT', `${MAX_RUNNING} scripts are running.`, {
+      hint: 'Wait until one of them has ended.',
+      retryable: true,
+    })
+  const worker = takeIdle() ?? startWorker()
+  running += 1
+  worker.ref()
+  const ended = new Promise<ScriptEnd>((resolve) => {
+    const settle = (end: ScriptEnd, isSpent: boolean): void => {
+      worker.off('message', receive).off('exit', exit)
+      running -= 1
+      if (isSpent) void worker.terminate()
+      else keepIdle(worker)
+      resolve(end)
+    }
+    const exit = (): void => settle({ end: 'ended' }, true)
+    const receive = (message: IsolateMessage): void => {
+      if ('request' in message) onRequest(message.request)
+      else if ('end' in message) settle(message, message.spent)
+    }
+    worker.on('message', receive).on('exit', exit)
+  })
+  worker.postMessage(job)
+  return {
+    ended,
+    answer: (answer) => worker.postMessage(answer),
+    stop: () => void worker.terminate(),
+  }
+}
+
+function startWorker(): Worker {
+  // Loaded late: most runs start no thread.
+  const { Worker } = process.getBuiltinModule('node:worker_threads')
+  const worker = new Worker(programFile('plugins/unified_exec/isolate/worker.js'), {
+    resourceLimits: LIMITS,
+    env: {},
+    stdout: true,
+    stderr: true,
+  })
+  // The exit of the thread reports the end of its script.
+  worker.on('error', () => {})
+  worker.on('exit', () => {
+    if (idle?.worker === worker) takeIdle()
+  })
+  worker.unref()
+  return worker
+}
+
+function takeIdle(): Worker | undefined {
+  const worker = idle?.worker
+  clearTimeout(idle?.timer)
+  idle = undefined
+  return worker
+}
+
+function keepIdle(worker: Worker): void {
+  worker.unref()
+  if (idle) return void worker.terminate()
+  idle = { worker, timer: setTimeout(() => void takeIdle()?.terminate(), IDLE_MS).unref() }
+}

@@ -1,0 +1,146 @@
+import {
+  problem,
+  type ContentBlock,
+  type Context,
+  type Effect,
+  type JsonObject,
+  type PreparedCall,
+  type Problem,
+  type Result,
+} from '../../../core/index.js'
+import { createSlotError } from '../../lib/base/index.js'
+import type { NestedCall } from '../code/bridge.js'
+
+/** Calls of one script that run at the same time, calls that its result lists, and characters of kept results. */
+const LIMITS = { running: 16, listed: 100, text: 1000, input: 2000 }
+
+interface Request {
+  tool: string
+  input: string
+  line: number
+}
+export type CallAnswer = { value: unknown; content?: number[] } | { error: Partial<Problem> }
+
+/** The calls of one script: ordinary calls of its session, each judged like any other. */
+export class ScriptCalls {
+  /** The first calls, in order. */
+  readonly listed: NestedCall[] = []
+  /** The effects of all calls that succeeded. */
+  readonly effects = new Set<Effect>()
+  /** Images and links that calls returned. */
+  readonly content: ContentBlock[] = []
+  count = 0
+  failed = 0
+  #running = 0
+  readonly #waiting: (() => void)[] = []
+  readonly #pending = new Set<Promise<unknown>>()
+  readonly #lines: string[]
+
+  constructor(
+    private readonly context: Context,
+    private readonly limits: { calls: number; signal: AbortSignal },
+    code: string,
+  ) {
+    this.#lines = code.split('\n')
+  }
+
+  /** Waits for the calls that have not ended. */
+  async settle(): Promise<void> {
+    await Promise.allSettled(this.#pending)
+  }
+
+  /** Makes a call. Contract: never rejects. */
+  async make(request: Request): Promise<CallAnswer> {
+    const work = this.#make(request).catch((error: unknown): CallAnswer => ({
+      error: problem('VT_CALL_FAILED', { plugin: 'script', reason: String(error) }).problem,
+    }))
+    this.#pending.add(work)
+    const answer = await work
+    this.#pending.delete(work)
+    return answer
+  }
+
+  async #make({ tool, input, line }: Request): Promise<CallAnswer> {
+    this.count += 1
+    if (this.count > this.limits.calls) return { error: this.#createLimitError() }
+    const call: NestedCall = { tool, ok: false, duration_ms: 0 }
+    if (this.listed.length < LIMITS.listed) this.listed.push(call)
+    await this.#takeTurn()
+    const began = performance.now()
+    const result = await this.#perform(call, JSON.parse(input), line)
+    this.#giveTurn()
+    call.ok = result.ok
+    call.duration_ms = Math.round(performance.now() - began)
+    this.#report(call)
+    if (!result.ok) {
+      this.failed += 1
+      call.code = result.error.code
+      const { code, message, hint, next } = result.error
+      return { error: { code, message, hint, ...(next && { next }) } }
+    }
+    const first = this.content.length
+    this.content.push(...(result.content ?? []))
+    const content = this.content.slice(first).map((_, index) => first + index)
+    return { value: result.output, ...(content.length > 0 && { content }) }
+  }
+
+  async #perform(call: NestedCall, input: unknown, line: number): Promise<Result> {
+    const { host } = this.context
+    const given = (input ?? {}) as JsonObject
+    const prepared = await host.resolve(call.tool, given)
+    const { signal } = this.limits
+    const how = { signal, ...this.#findOrigin(line) }
+    if (prepared) {
+      const { tool, action } = prepared.slot
+      Object.assign(call, { tool, ...(action !== undefined && { action }) })
+    }
+    const result = await (prepared ? this.context.call(prepared, how) : this.context.call(call.tool, given, how))
+    const effects = prepared?.effects ?? []
+    if (result.ok) for (const effect of effects) this.effects.add(effect)
+    if (prepared) await this.#keep(prepared, result)
+    return result
+  }
+
+  /** Keeps the result of a call that may have changed something, and those of the first calls. */
+  async #keep({ slot, effects, input }: PreparedCall, result: Result): Promise<void> {
+    const { scripts } = this.context
+    const mayChange = effects.some((effect) => effect === 'write' || effect === 'exec')
+    if (!scripts || (this.count > LIMITS.listed && !mayChange)) return
+    const text = result.ok
+      ? (result.text ?? JSON.stringify(result.output))
+      : `${result.error.code}: ${result.error.message}`
+    await scripts.record({
+      slot: slot.slot,
+      input: JSON.stringify(input).length > LIMITS.input ? {} : { ...input },
+      effects,
+      ok: result.ok,
+      text: text.slice(0, LIMITS.text),
+    })
+  }
+
+  #findOrigin(line: number): { origin?: string } {
+    const text = this.#lines[line - 1]?.trim()
+    return text ? { origin: `line ${line} of a script: ${text}` } : {}
+  }
+
+  #report({ tool, action, ok, code, duration_ms }: NestedCall): void {
+    const name = action === undefined ? tool : `${tool} ${action}`
+    this.context.progress({ text: `${name}: ${ok ? 'done' : code} in ${duration_ms} ms\n` })
+  }
+
+  #createLimitError(): Partial<Problem> {
+    return createSlotError('VT_EXEC_LIMIT', `A script may make at most ${this.limits.calls} calls.`, {
+      hint: 'Request more with each call.',
+    }).problem
+  }
+
+  async #takeTurn(): Promise<void> {
+    if (this.#running >= LIMITS.running) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    else this.#running += 1
+  }
+  #giveTurn(): void {
+    const next = this.#waiting.shift()
+    if (next) next()
+    else this.#running -= 1
+  }
+}

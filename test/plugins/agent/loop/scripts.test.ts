@@ -1,0 +1,60 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { hold } from '../../../support/inside.js'
+import { call, home, startPeer, vtcode } from '../../../support/peer.js'
+
+const script = (code: string): object => call('unified_exec', { action: 'code', code, timeout_secs: 600 })
+const lastText = (peer: { bodies: any[] }): string => peer.bodies.at(-1).messages.at(-1).content
+
+describe('scripts of an agent', () => {
+  it('shows the results of a killed script on resume, and does not run it again', async () => {
+    const code = `await file.write({ path: 'one.txt', content: '1' })
+await file.read({ path: 'none.txt' }).catch(() => {})
+await file.write({ path: 'log.txt', content: 'ran\\n', mode: 'append' })
+await new Promise((resolve) => setTimeout(resolve, 600_000))`
+    const peer = hold(await startPeer([{ toolCalls: [script(code) as never] }, { content: 'fine' }]))
+    const place = hold(await home(peer))
+    await vtcode(place, ['exec', '--quiet', '--mode', 'auto', 'go'], {
+      started: (child) => {
+        const log = join(place.root, 'log.txt')
+        // The journal has the call a moment after the file.
+        const look = setInterval(() => {
+          if (!existsSync(log)) return
+          clearInterval(look)
+          setTimeout(() => child.kill('SIGKILL'), 500)
+        }, 20)
+      },
+    })
+    expect((await vtcode(place, ['resume', '--last', '--continue-turn', '--mode', 'auto'])).out).toBe('fine\n')
+    const text = lastText(peer)
+    expect(text).toMatch(/^ERROR VT_CALL_INTERRUPTED/)
+    expect(text).toContain('this script ran; it does not run again. 3 of its calls had ended.')
+    expect(text).toMatch(/- unified_file\/write \{.*"path":"one\.txt".*\}: /)
+    expect(text).toMatch(/- unified_file\/read \{.*"path":"none\.txt".*\}: failed, VT_PATH_NOT_FOUND/)
+    expect(await place.read('log.txt')).toBe('ran\n')
+  })
+
+  it('keeps the store of scripts across resume and fork, each branch with its own values', async () => {
+    const list =
+      "return (await Promise.all((await store.list()).map(async (key) => key + '=' + (await store.get(key))))).join()"
+    const peer = hold(
+      await startPeer([
+        { toolCalls: [script("await store.set('a', 1); return 'kept'") as never] },
+        { content: 'one' },
+        { toolCalls: [script(`await store.set('b', 2); ${list}`) as never] },
+        { content: 'two' },
+        { toolCalls: [script(list) as never] },
+        { content: 'three' },
+      ]),
+    )
+    const place = hold(await home(peer))
+    const run = (...words: string[]) => vtcode(place, [...words, '--mode', 'auto'])
+    expect((await run('exec', '--quiet', 'go')).out).toBe('one\n')
+    const [parent] = readdirSync(join(place.root, '.vtcode/sessions')).filter((name) => name.startsWith('ses_'))
+    expect((await run('resume', '--last', '--fork', 'on a branch')).out).toContain('two')
+    expect(lastText(peer)).toContain('[result] a=1,b=2')
+    expect((await run('resume', parent!, 'again')).out).toContain('three')
+    expect(lastText(peer)).toContain('[result] a=1\n')
+  })
+})
