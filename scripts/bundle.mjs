@@ -202,7 +202,7 @@ const loader = {
 const late = {
   name: 'late',
   transform(code, id) {
-    if (!id.endsWith('/@mariozechner/pi-tui/dist/utils.js')) return undefined
+    if (!id.endsWith('/@earendil-works/pi-tui/dist/utils.js')) return undefined
     return patched(
       code,
       'pi-tui',

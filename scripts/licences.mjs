@@ -26,7 +26,7 @@ const apache = () => readLicence('node_modules/human-signals')
 /** Texts of packages that publish none, as their repositories state them. */
 const ownTexts = {
   '@ai-sdk/provider-utils': () => readLicence('node_modules/@ai-sdk/provider'),
-  '@mariozechner/pi-tui': () => mit('2025 Mario Zechner'),
+  '@earendil-works/pi-tui': () => mit('2025 Mario Zechner'),
   '@xterm/headless': () =>
     mit(
       '2017-2019, The xterm.js authors (https://github.com/xtermjs/xterm.js)',

@@ -12,7 +12,7 @@ export {
   truncateToWidth,
   visibleWidth,
   wrapTextWithAnsi,
-} from '@mariozechner/pi-tui'
+} from '@earendil-works/pi-tui'
 export type {
   AutocompleteItem,
   AutocompleteProvider,
@@ -21,4 +21,4 @@ export type {
   KeyId,
   MarkdownTheme,
   TUI,
-} from '@mariozechner/pi-tui'
+} from '@earendil-works/pi-tui'

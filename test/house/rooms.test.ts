@@ -188,7 +188,7 @@ describe('imports of rooms', () => {
       '@modelcontextprotocol/server': /^plugins\/surface\/mcp\//,
       'node-pty': /^plugins\/unified_exec\/session\//,
       '@xterm/headless': /^plugins\/unified_exec\/session\//,
-      '@mariozechner/pi-tui': /^plugins\/tui\/parts\.ts$/,
+      '@earendil-works/pi-tui': /^plugins\/tui\/parts\.ts$/,
       croner: /^plugins\/lib\/schedule\//,
       'highlight.js': /^plugins\/tui\/languages\.ts$/,
     }
