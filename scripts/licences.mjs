@@ -40,6 +40,7 @@ const contained = {
   unpdf: ['PDF.js (Apache-2.0)', () => `Copyright Mozilla Foundation\n\n${apache()}`],
 }
 
+/** Heading to text. */
 const licences = new Map()
 
 /** Adds the licence of a package that dist contains, and those of works inside it. Throws if it has no text. */
@@ -47,15 +48,18 @@ export function keepLicence(folder) {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   const text = readLicence(folder) ?? ownTexts[name]?.()
   if (!text) throw new Error(`${name} has no licence text. Add it to ownTexts in scripts/licences.mjs.`)
-  licences.set(`${name} ${version}`, `${name} ${version} (${license})\n\n${text}\n`)
+  licences.set(`${name} ${version} (${license})`, text)
   const [work, makeText] = contained[name] ?? []
-  if (work) licences.set(`${name} ${version} with`, `${work}, contained in ${name}\n\n${makeText()}\n`)
+  if (work) licences.set(`${work}, contained in ${name}`, makeText())
 }
 
-/** Writes all of them to one file: an installation pays for files more than for bytes. */
+/** Writes all of them to one file, each text once: an installation pays for files more than for bytes. */
 export function writeLicences(file) {
-  const texts = [...licences].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text)
-  writeFileSync(file, texts.join('\n----\n\n'))
+  const headings = new Map()
+  for (const [heading, text] of [...licences].sort(([a], [b]) => (a < b ? -1 : 1)))
+    headings.set(text, [...(headings.get(text) ?? []), heading])
+  const parts = [...headings].map(([text, names]) => `${names.join('\n')}\n\n${text}\n`)
+  writeFileSync(file, parts.join('\n----\n\n'))
 }
 
 const grammar = (authors, licence = 'MIT', home = 'tree-sitter') => ({ authors, licence, home })

@@ -26,6 +26,7 @@ export async function makeVendored() {
       exports: 'named',
       footer,
       comments: { annotation: false, jsdoc: false },
+      minify: { compress: false, mangle: { keepNames: true }, codegen: { removeWhitespace: true } },
     })
     keepLicence(`node_modules/${name}`)
   }
