@@ -10,7 +10,7 @@ const IGNORE_FILES = ['.aiignore', '.aiexclude', '.clineignore', '.codeiumignore
 /** Settings of Claude Code in a workspace. */
 const CLAUDE_SETTINGS = ['.claude/settings.json', '.claude/settings.local.json']
 /** Parts of these settings that other settings here replace. */
-const REPLACED_KEYS = ['hooks', 'env', 'enabledPlugins', 'statusLine', 'apiKeyHelper', 'model', 'outputStyle']
+const REPLACED_KEYS = ['hooks', 'env', 'enabledPlugins', 'statusLine', 'model', 'outputStyle']
 const MAX_BYTES = 1_048_576
 
 /**

@@ -1,8 +1,8 @@
 import { compilePathPattern, compileWildcard, matchSequence } from './glob.js'
 
 /**
- * Compiles what a rule on paths names: a pattern, or the text of an ignore file, which has several lines. The first line
- * of such a text is a comment with the name of the file.
+ * Compiles the paths of a rule: a pattern, or the text of an ignore file. Such a text begins with a comment that names
+ * the file.
  */
 export const compilePathSpec = (spec: string, machine: { root: string; home: string }): ((path: string) => boolean) =>
   spec.includes('\n') ? compileIgnoreList(spec) : compilePathPattern(spec, machine)
@@ -27,7 +27,7 @@ const MAX_LINES = 5_000
 
 /**
  * Compiles the text of a gitignore file over `/`-separated paths. The last line that matches decides; below an ignored
- * folder nothing counts as included. A last part is ignored as a file and as a folder. Format: gitignore(5) of git 2.39.
+ * folder nothing counts as included. The last part counts as a file and as a folder. Format: gitignore(5), git 2.39.
  */
 function compileIgnoreList(text: string): (path: string) => boolean {
   const lines = text.split('\n').slice(0, MAX_LINES).flatMap(parseLine)

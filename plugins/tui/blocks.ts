@@ -14,9 +14,9 @@ const wrapLines = (text: string, columns: number): string[] =>
     .split('\n')
     .flatMap((line) => wrapTextWithAnsi(line, Math.max(1, columns)))
 
-/** Renders a block as rows of at most `columns`. */
-export function renderBlock({ kind, text }: Block, columns: number, theme: Theme): string[] {
-  if (kind === 'markdown') return renderMarkdown(text, columns, theme)
+/** Renders a block as rows of at most `columns`, except for `foldable` code. */
+export function renderBlock({ kind, text }: Block, columns: number, theme: Theme, foldable = false): string[] {
+  if (kind === 'markdown') return renderMarkdown(text, columns, theme, foldable)
   if (kind === 'output') return wrapLines(escapeLine(applyCarriageReturns(text)), columns)
   if (kind === 'diff') return renderDiff(text, columns, theme)
   const rows = wrapLines(visible(text), columns - (kind === 'user' ? 2 : 0))

@@ -10,7 +10,7 @@ interface Growing {
   /** Incomplete paragraphs of a Markdown text. */
   text?: StreamingMarkdown
 }
-/** A finished block; `part`: a part of a Markdown text, whose first rows may be drawn already. */
+/** A finished block; the first rows of a `part` may be drawn already. */
 interface Finished {
   block: Block
   part?: MarkdownPart
@@ -106,7 +106,7 @@ export class UiDocument {
       const { block, part } = one
       return this.separateRows(
         block.kind === 'markdown' || block.kind === 'user' ? 'paragraph' : 'line',
-        renderBlock(block, columns, theme).slice(part?.drawn),
+        renderBlock(block, columns, theme, this.kept === undefined).slice(part?.drawn),
         part?.continues,
       )
     })
@@ -170,7 +170,7 @@ export class UiDocument {
   }
 
   renderStatus(columns: number, theme: Theme, instead?: string): string {
-    // Join left and right: a row as wide as the terminal would wrap in a narrower one.
+    // A row as wide as the terminal would wrap in a narrower one.
     const [left, right] = [visibleLine(instead ?? this.left), visibleLine(this.right)]
     return theme.dim(truncateToWidth(right === '' ? left : `${left} · ${right}`, columns, '…'))
   }

@@ -1,5 +1,5 @@
 import { highlightLines } from './highlight.js'
-import { Markdown, setCapabilities, type MarkdownTheme } from './parts.js'
+import { Markdown, setCapabilities, visibleWidth, type MarkdownTheme } from './parts.js'
 import { breakLongWords, type Theme } from './theme.js'
 import { visible } from '../../core/text/index.js'
 
@@ -33,17 +33,20 @@ function toMarkdownTheme(theme: Theme): MarkdownTheme {
   return made
 }
 
-/** Renders untrusted Markdown as rows of at most `columns`. */
-export function renderMarkdown(text: string, columns: number, theme: Theme): string[] {
+/** Renders untrusted Markdown as rows of at most `columns`; `foldable`: a line of code is one row of any width. */
+export function renderMarkdown(text: string, columns: number, theme: Theme, foldable = false): string[] {
   // Escape invisible characters before columns are counted.
-  const rows = new Markdown(
-    breakLongWords(visible(text.replaceAll('\r\n', '\n')), columns - 2),
-    0,
-    0,
-    toMarkdownTheme(theme),
-  )
+  const shown = breakLongWords(visible(text.replaceAll('\r\n', '\n')), columns - 2)
+  const styles = toMarkdownTheme(theme)
+  const long: string[] = []
+  const shorten = (line: string) => (visibleWidth(line) > columns - 2 ? `\ue000${long.push(line) - 1}\ue001` : line)
+  const highlightCode: MarkdownTheme['highlightCode'] = (...code) => styles.highlightCode!(...code).map(shorten)
+  const folds = foldable && !shown.includes('\ue000')
+  const rows = new Markdown(shown, 0, 0, folds ? { ...styles, highlightCode } : styles)
     .render(columns)
-    .map((row) => row.replace(/ +((?:\u001b\[[\d;]*m)*)$/, '$1'))
+    .map((row) =>
+      row.replace(/\ue000(\d+)\ue001/g, (_, at: number) => long[at] ?? '').replace(/ +((?:\u001b\[[\d;]*m)*)$/, '$1'),
+    )
   while (rows.at(-1) === '') rows.pop()
   return rows
 }
@@ -58,10 +61,7 @@ export interface MarkdownPart {
   drawn: number
 }
 
-/**
- * A growing Markdown text. Complete paragraphs can be taken, and full rows of a long paragraph. The rest stays short
- * and cheap to draw.
- */
+/** A growing Markdown text, whose complete paragraphs and full rows can be taken: the rest is cheap to draw. */
 export class StreamingMarkdown {
   private rest = ''
   /** Length of the rest that was searched for the end of a paragraph. */
@@ -103,21 +103,23 @@ export class StreamingMarkdown {
     }
   }
 
-  /** Takes all rows of a paragraph but the last, if the rest still renders the same. */
+  /** Takes rows of a paragraph if the rest renders the same. */
   private takeParagraphRows(columns: number, theme: Theme): string[] {
     // A table is only recognized at its second line.
-    const rows = this.rest.includes('|') ? [] : renderMarkdown(this.rest, columns, theme)
+    const rows = this.rest.includes('|') ? [] : renderMarkdown(this.rest, columns, theme, true)
     if (rows.length < 2 || rows.length === this.tried) return []
     this.tried = rows.length
     const spaces = [...this.rest.matchAll(/\s+/g)].map(({ index, 0: space }) => index + space.length)
     for (let most = rows.length - 1; most > Math.max(0, rows.length - 4); most--) {
       const end: number | undefined =
-        spaces[findLastIndex(spaces, (at) => renderMarkdown(this.rest.slice(0, at), columns, theme).length <= most)]
+        spaces[
+          findLastIndex(spaces, (at) => renderMarkdown(this.rest.slice(0, at), columns, theme, true).length <= most)
+        ]
       if (end === undefined || end >= this.rest.length) continue
       const [head, tail] = [this.rest.slice(0, end), this.rest.slice(end)]
       // The first word after the cut becomes shorter when its mark closes, and may then fit the row above.
       if (hasOpenMark(head) || (/^\S*[`*_~[]/.test(tail) && hasOpenMark(tail))) continue
-      const parts = [head, tail].map((text) => renderMarkdown(text, columns, theme))
+      const parts = [head, tail].map((text) => renderMarkdown(text, columns, theme, true))
       if (parts.flat().join('\n') !== rows.join('\n')) continue
       this.dropText(end, '')
       return parts[0]!
@@ -136,7 +138,7 @@ export class StreamingMarkdown {
     const empty = lines.lastIndexOf('', lines.length - 3)
     const count = empty > 2 ? empty + 1 : lines.length - 3
     const taken = lines.slice(0, count)
-    const rows = renderMarkdown([fenceLine!, ...taken, fence.exec(fenceLine!)![1]!].join('\n'), columns, theme)
+    const rows = renderMarkdown([fenceLine!, ...taken, fence.exec(fenceLine!)![1]!].join('\n'), columns, theme, true)
     this.dropText(first + taken.join('\n').length + 1, fenceLine)
     return rows.slice(begun ? 1 : 0, -1)
   }
@@ -185,7 +187,7 @@ export class StreamingMarkdown {
     }
   }
 }
-/** UTF-16 units of an unfinished block that is drawn whole; only the end of a longer one is drawn. */
+/** UTF-16 units of an unfinished block that is drawn whole. */
 const MAX_MARKDOWN_UNITS = 4000
 /** Lines of code in the live part before the first ones move up. */
 const MIN_CODE_LINES = 12
@@ -197,7 +199,7 @@ function hasOpenMark(text: string): boolean {
   return [/`+/g, /\*\*/g, /~~/g, emphasis].some(odd) || /\[[^\]]*$|\]$|\]\([^)]*$/.test(text)
 }
 
-/** Returns the last index for which `holds`, by binary search: it holds for all items before; -1: none. */
+/** Returns the last index for which `holds`, by binary search; -1: none. */
 function findLastIndex<T>(all: readonly T[], holds: (one: T) => boolean): number {
   let [low, high] = [-1, all.length - 1]
   while (low < high) {

@@ -28,81 +28,93 @@ const LOOKS_LIKE_FILE = /^(?:~|\.{1,2})?\/|\.(?:md|mdc|markdown|txt)$/i
  * @docs/git.md for git`, follows at the end. Code is left alone. A refused import becomes a note. Format: imports of
  * CLAUDE.md and GEMINI.md.
  */
-export async function expandImports(text: string, path: string, reader: ImportReader): Promise<string> {
-  // The limits stop files that import each other repeatedly.
-  let left = MAX_IMPORTS
-  let room = MAX_IMPORTED_CHARS
-  const appended = new Set<string>()
-  return expandFile(text, [path])
+export const expandImports = (text: string, path: string, reader: ImportReader): Promise<string> =>
+  new Expansion(path, reader).expandFile(text, [path])
 
-  async function expandFile(text: string, way: readonly string[]): Promise<string> {
+interface RefusedImport {
+  refused: string
+  missing: boolean
+}
+const refuse = (refused: string, missing = false): RefusedImport => ({ refused, missing })
+const IMPORT_LINE = /^(?:\s*(?:[-*+]|\d+[.)])\s+)?@(\S+)\s*$/
+
+/** The expansion of one file with everything that it imports. */
+class Expansion {
+  // The limits stop files that import each other repeatedly.
+  private left = MAX_IMPORTS
+  private room = MAX_IMPORTED_CHARS
+  private readonly appended = new Set<string>()
+
+  constructor(
+    private readonly path: string,
+    private readonly reader: ImportReader,
+  ) {}
+
+  async expandFile(text: string, way: readonly string[]): Promise<string> {
     const lines: string[] = []
     const named: string[] = []
-    let fence: string | undefined
-    for (const line of text.split('\n')) {
-      const mark = /^\s*(`{3,}|~{3,})/.exec(line)?.[1]
-      if (mark !== undefined && (fence === undefined || mark.startsWith(fence)))
-        fence = fence === undefined ? mark : undefined
-      const name =
-        fence === undefined && mark === undefined
-          ? /^(?:\s*(?:[-*+]|\d+[.)])\s+)?@(\S+)\s*$/.exec(line)?.[1]
-          : undefined
-      if (name !== undefined) lines.push(await importLine(name, way))
-      else {
-        lines.push(line)
-        if (fence === undefined && mark === undefined) named.push(...findInlineNames(line))
-      }
+    for (const { line, code } of markCode(text)) {
+      const name = code ? undefined : IMPORT_LINE.exec(line)?.[1]
+      lines.push(name === undefined ? line : await this.importLine(name, way))
+      if (name === undefined && !code) named.push(...findInlineNames(line))
     }
-    return [lines.join('\n').trimEnd(), ...(await importNamed(named, way))].join('\n\n')
+    return [lines.join('\n').trimEnd(), ...(await this.importNamed(named, way))].join('\n\n')
   }
 
   /** Imports a file that a whole line names. */
-  async function importLine(name: string, way: readonly string[]): Promise<string> {
-    const found = await importOne(name, way)
-    return 'text' in found ? found.text : formatRefusal(name, found.refused)
+  private async importLine(name: string, way: readonly string[]): Promise<string> {
+    const found = await this.importOne(name, way)
+    return typeof found === 'string' ? found : this.formatRefusal(name, found.refused)
   }
 
   /** Imports the files that lines name within their text, each once. */
-  async function importNamed(names: readonly string[], way: readonly string[]): Promise<string[]> {
+  private async importNamed(names: readonly string[], way: readonly string[]): Promise<string[]> {
     const found: string[] = []
     for (const name of new Set(names)) {
-      const one = await importOne(name, way, appended)
-      if ('text' in one) found.push(...(one.text === '' ? [] : [`@${name}:\n${one.text}`]))
-      else if (!one.missing || LOOKS_LIKE_FILE.test(name)) found.push(formatRefusal(name, one.refused))
+      const one = await this.importOne(name, way, this.appended)
+      if (typeof one === 'string') found.push(...(one === '' ? [] : [`@${name}:\n${one}`]))
+      else if (!one.missing || LOOKS_LIKE_FILE.test(name)) found.push(this.formatRefusal(name, one.refused))
     }
     return found
   }
 
-  function formatRefusal(name: string, why: string): string {
+  private formatRefusal(name: string, why: string): string {
     const sentence = `@${name} is not imported: ${why}`
-    reader.onRefused?.(`${sentence} (${path})`)
+    this.reader.onRefused?.(`${sentence} (${this.path})`)
     return `(${sentence})`
   }
 
   /** Returns the text of an import; an empty one for a file of `known`. */
-  async function importOne(
-    name: string,
-    way: readonly string[],
-    known?: Set<string>,
-  ): Promise<{ text: string } | { refused: string; missing: boolean }> {
-    const refuse = (refused: string, missing = false) => ({ refused, missing })
+  private async importOne(name: string, way: readonly string[], known?: Set<string>): Promise<string | RefusedImport> {
     if (way.length > MAX_IMPORT_DEPTH) return refuse(`imports are nested more than ${MAX_IMPORT_DEPTH} deep`)
-    if (left-- <= 0) return refuse(`there are more than ${MAX_IMPORTS} imports`)
+    if (this.left-- <= 0) return refuse(`there are more than ${MAX_IMPORTS} imports`)
     try {
-      const file = reader.resolve(dirname(way.at(-1)!), name)
+      const file = this.reader.resolve(dirname(way.at(-1)!), name)
       if (way.includes(file)) return refuse('it imports itself')
-      if (known?.has(file)) return { text: '' }
-      const text = await reader.read(file)
+      if (known?.has(file)) return ''
+      const text = await this.reader.read(file)
       known?.add(file)
-      room -= text.length
-      if (room < 0) return refuse(`imports are larger than ${MAX_IMPORTED_CHARS} characters together`)
-      return { text: (await expandFile(text, [...way, file])).trimEnd() }
+      this.room -= text.length
+      if (this.room < 0) return refuse(`imports are larger than ${MAX_IMPORTED_CHARS} characters together`)
+      return (await this.expandFile(text, [...way, file])).trimEnd()
     } catch (error) {
       const { code, message } = error as { code?: string; message: string }
       const isKnown = error instanceof Refused || code === 'VT_INPUT_TOO_LARGE'
       return isKnown ? refuse(message.replace(/\.$/, '')) : refuse('file not found', true)
     }
   }
+}
+
+/** Returns the lines of a text, and whether each is part of a code block. */
+function markCode(text: string): { line: string; code: boolean }[] {
+  let fence: string | undefined
+  return text.split('\n').map((line) => {
+    const mark = /^\s*(`{3,}|~{3,})/.exec(line)?.[1]
+    const code = fence !== undefined || mark !== undefined
+    if (fence === undefined) fence = mark
+    else if (mark?.startsWith(fence)) fence = undefined
+    return { line, code }
+  })
 }
 
 /** Returns the names after `@` in a line, without those in code and without addresses and package names. */

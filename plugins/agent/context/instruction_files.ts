@@ -22,12 +22,12 @@ const MAX_FILE_BYTES = 4 * MAX_INSTRUCTION_BYTES
 export const MARKDOWN_FILE = /\.(?:md|mdc|markdown)$/i
 
 /** Checks that the policies of calls allow reading a file. Throws Refused. */
-export type Judge = (path: string) => Promise<void>
+export type ReadJudge = (path: string) => Promise<void>
 
 /** Access to the instruction files of a workspace and of its user. */
 export interface InstructionReader {
   kernel: Kernel
-  judge: Judge
+  judge: ReadJudge
   /** Gets sentences about files that exist and are not used. */
   onUnused: (sentence: string) => void
 }
@@ -39,7 +39,7 @@ export const createInstructionReader = (
 
 // The policies see a session of its own, so that earlier calls have no influence.
 const createJudge =
-  (kernel: Kernel): Judge =>
+  (kernel: Kernel): ReadJudge =>
   async (path) => {
     const { tool, input } = nextCall('read', { path })
     const { verdict, reason = '' } = await kernel.explain(tool, input, { session: 'instructions' })
@@ -79,7 +79,7 @@ function readOwnFile(file: string, kernel: Kernel): string {
   return bytes.toString()
 }
 
-/** Folders of the home folder whose Markdown files a workspace may import: programs of the kind keep instructions there. */
+/** Folders of the home folder with instructions for agents; a workspace may import their Markdown files. */
 const HOME_FOLDERS = ['.vtcode', '.agents', '.claude', '.codex', '.gemini']
 
 /** Reads a file of the user that a file of a workspace imports by `@~/…`. Throws Refused. */

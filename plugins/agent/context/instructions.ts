@@ -18,7 +18,7 @@ import {
   refuseHidden,
   type InstructionReader,
   type Instructions,
-  type Judge,
+  type ReadJudge,
 } from './instruction_files.js'
 import { CLAUDE_FILES, LOCAL_FILE, RULE_FOLDERS, SINGLE_FILES, USER_FILES, USER_RULES } from './layouts.js'
 import { createPathMatcher, parseRuleFile } from './rule_paths.js'
@@ -266,7 +266,7 @@ async function readRepository(
     matches: createHiddenFilter(denyAsked(kernel.settings), { root: base, user: workspace.user }),
   }))
   // Rules use paths of the workspace. Outside of it, each rule also applies as if the repository were the workspace.
-  const judgeOutside: Judge = async (path) => {
+  const judgeOutside: ReadJudge = async (path) => {
     const place = join(root, path)
     if (hidden.some(({ base, matches }) => matches?.(relative(base, place))))
       throw new Refused('a rule denies reading it')

@@ -48,7 +48,7 @@ const isOnDemand = (front: string): boolean =>
   /^alwaysApply:[ \t]*false\b/m.test(front) ||
   /^(?:trigger|inclusion):[ \t]*['"]?(?:manual|model_decision|auto)\b/m.test(front)
 
-/** Returns the items of a key: a text, a list in brackets or a list of lines; `splits`: a text is a list with commas. */
+/** Returns the items of a key: a text, a list in brackets or of lines; `splits`: commas separate items. */
 function readItems(front: string, key: string, splits = true): string[] {
   const declared = new RegExp(`^${key}:[ \\t]*(.*(?:\\n[ \\t]+-.*)*)`, 'm').exec(front)?.[1]
   if (declared === undefined) return []

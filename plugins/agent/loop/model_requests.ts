@@ -1,5 +1,5 @@
 import { raceAbort } from '../../lib/base/index.js'
-import { AgentError, type HarnessEvent } from '../base/index.js'
+import { AgentError, type Cause, type HarnessEvent } from '../base/index.js'
 import { createBudgetGuard, type PaidConversation } from '../ledger/index.js'
 import {
   connect,
@@ -12,6 +12,10 @@ import { formatWindowKey } from '../providers/index.js'
 import { listImages, loadImages } from '../session/index.js'
 
 const replaceable = new Set(['VT_LLM_REQUEST', 'VT_LLM_RATE_LIMIT', 'VT_LLM_CUT', 'VT_LLM_TIMEOUT', 'VT_LLM_QUOTA'])
+
+/** Describes a retry; for a limit of requests with its code and the wait, which may be long. */
+const describeRetry = ({ code, message }: Cause, wait_ms: number): string =>
+  code === 'VT_LLM_RATE_LIMIT' ? `${code}: ${message} Asking again in ${Math.ceil(wait_ms / 1000)} s.` : message
 
 /** The events that report a diagnostic. */
 const UNUSED_EVENTS: Record<string, HarnessEvent> = {
@@ -66,7 +70,7 @@ export class ModelRequests {
       thread.store.sync('messages.jsonl').catch(() => {})
       const onRetry: RequestContext['onRetry'] = ({ attempt, cause, wait_ms }) =>
         thread.harness('model_retry', {
-          message: cause.message,
+          message: describeRetry(cause, wait_ms),
           attempt,
           error_category: cause.category,
           data: { wait_ms },
@@ -129,9 +133,7 @@ export class ModelRequests {
     return true
   }
 
-  /**
-   * Reports once each MCP server that cannot be used, with its own words, and each file with settings that are not used.
-   */
+  /** Reports once each MCP server that cannot be used, with its own words, and each file with unused settings. */
   private async reportUnused(): Promise<void> {
     for (const { code, message } of this.thread.kernel.diagnostics()) {
       const event = UNUSED_EVENTS[code]

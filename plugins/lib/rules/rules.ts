@@ -8,7 +8,7 @@ import { checkExamples } from './examples.js'
 import type { CallFacts } from './facts.js'
 import type { Rule, RuleSet } from './rule.js'
 
-/** A rule as settings write it: `Tool`, `Tool(spec)`, or `Except(Tool, Tool)` for every other. */
+/** A rule of the settings: `Tool`, `Tool(spec)`, or `Except(Tool, Tool)` for every other. */
 export type RuleEntry = NonNullable<RuleSettings['policy']['deny']>[number]
 
 interface Family {
@@ -58,8 +58,7 @@ export function parseRule(
 ): Rule | undefined {
   const { rule: whole, reason } = typeof entry === 'string' ? { rule: entry, reason: undefined } : entry
   const [, name, spec] = /^([^\s()]+)(?:\((.*)\))?$/s.exec(whole.trim()) ?? []
-  // The text of an ignore file begins with its name.
-  const text = whole.replace(/\(# ([^\n]*)\n.*/s, '($1)')
+  const text = whole.replace(/\(# ([^\n]*).*/s, '($1)')
   if (!name) return undefined
   // A glob in the name would allow unknown tools. Only the tools of one named MCP server may be allowed that way.
   if (verdict === 'allow' && !canAllow(name)) return undefined
@@ -91,7 +90,7 @@ export function parseRule(
     : { ...rule, applies, input: createPropertyMatcher(parameter, value) }
 }
 
-/** Returns the path above all matches of a pattern on paths of the machine. */
+/** Returns the path above all matches of a pattern. */
 function findBase(spec: string, home: string): Pick<Rule, 'base'> {
   if (!/^(~\/|\/\/)/.test(spec)) return {}
   const names = (spec.startsWith('~') ? home + spec.slice(1) : spec.slice(1)).split('/')
@@ -99,7 +98,7 @@ function findBase(spec: string, home: string): Pick<Rule, 'base'> {
   return { base: names.slice(0, open < 0 ? names.length : open).join('/') || '/' }
 }
 
-/** Parses `Except(a, b)`: every tool that none of the names covers. Two such rules together leave what both leave. */
+/** Parses `Except(a, b)`: every tool that none of the names covers. */
 function parseExcept(text: string, reason: string | undefined, spec: string): Rule | undefined {
   const names = spec.split(',').map((name) => name.trim())
   if (!names.every((name) => /^[^\s()]+$/.test(name))) return undefined

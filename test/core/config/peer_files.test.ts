@@ -76,8 +76,8 @@ describe('ignore files of other programs', () => {
 
   it('refuses to start with an ignore file that cannot be read', async () => {
     await using large = await tempWorkspace({ '.aiignore': '#'.repeat(1_100_000) })
-    await using linked = await tempWorkspace({ 'a.txt': 'a' })
-    symlinkSync('/dev/zero', join(linked.root, '.cursorignore'))
+    await using linked = await tempWorkspace({ '../home/list': 'a' })
+    symlinkSync(join(linked.home, 'list'), join(linked.root, '.cursorignore'))
     for (const [made, name] of [
       [large, '.aiignore'],
       [linked, '.cursorignore'],
@@ -137,7 +137,7 @@ describe('settings of Claude Code', () => {
     expect(await vt.call('unified_file', { action: 'write', path: 'a', content: 'x' })).toMatchObject({ ok: false })
   })
 
-  it('reports settings that are no JSON and goes on', async () => {
+  it('reports settings that are no JSON and starts without them', async () => {
     await using vt = await bootKernel({ files: { ...FILES, '.claude/settings.json': '{ broken' } })
     expect(vt.kernel.diagnostics().filter(({ code }) => code === 'VT_POLICY_UNUSED')).toMatchObject([
       { severity: 'warning' },

@@ -73,7 +73,7 @@ describe('instruction files of other programs', () => {
     expect(prompt).not.toContain('FOUR')
   })
 
-  it('has a row of the page for each layout', () => {
+  it('lists each layout on the page', () => {
     const page = readFileSync(new URL('../../../../docs/coming-from.md', import.meta.url), 'utf8')
     const rows = layouts.map(({ from, layout, here }) => `| ${from} | ${layout} | ${here} |`)
     expect(rows.filter((row) => !page.includes(row))).toEqual([])
