@@ -1,3 +1,5 @@
+import { accessSync, constants, existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { Option } from 'commander'
 import { omitUndefined } from '../../core/shapes/index.js'
 import type { Io, Kernel } from '../../core/index.js'
@@ -16,7 +18,7 @@ import {
   type SessionFlags,
 } from '../agent/cli/index.js'
 import type { Agent, AgentOptions } from '../agent/index.js'
-import { formatDocument, formatForStdout, runCommand, say, createVerb } from '../lib/terminal/index.js'
+import { formatDocument, formatForStdout, runCommand, say, createVerb, toOneLine } from '../lib/terminal/index.js'
 
 interface Flags extends SessionFlags, ImageFlags {
   tools: boolean
@@ -58,6 +60,25 @@ function printText(text: string, io: Io): void {
   if (text !== '') io.stdout.write(formatForStdout(io, text.endsWith('\n') ? text : `${text}\n`))
 }
 
+/** Returns the options of the session, which is not kept where the workspace cannot be written. */
+function toSessionOptions(kernel: Kernel, flags: SessionFlags, io: Io): AgentOptions {
+  const options = toAgentOptions(flags)
+  const needsDisk = options.resume !== undefined || options.session_id !== undefined || flags.keep !== undefined
+  if (needsDisk || canWrite(kernel.workspace)) return options
+  if (!io.quiet) say(io, 'info', `${toOneLine(kernel.workspace)} cannot be written, so the session is not kept.`)
+  return { ...options, providers: { session: 'memory' } }
+}
+
+function canWrite(workspace: string): boolean {
+  try {
+    const own = join(workspace, '.vtcode')
+    accessSync(existsSync(own) ? own : workspace, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** Prints refused changes; data and code on stdout stay alone. */
 function printRefusals(outcome: Awaited<ReturnType<Agent['run']>>, isData: boolean | undefined, io: Io): void {
   const lines = formatNotApplied(outcome)
@@ -90,7 +111,7 @@ async function answerQuestion(kernel: Kernel, question: string, flags: Flags, io
     kernel,
     io,
     { verb: 'exec', ...omitUndefined({ asked: context }) },
-    { surface: 'ask', ...toAgentOptions(flags), tools, quiet: true, ...listeners },
+    { surface: 'ask', ...toSessionOptions(kernel, flags, io), tools, quiet: true, ...listeners },
     async (agent) => {
       const outcome = await agent.run(images.length > 0 ? { text: question, images } : question, { signal: io.signal })
       const { text, exit_code, not_applied } = outcome

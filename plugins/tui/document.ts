@@ -24,7 +24,7 @@ const MAX_QUEUED_ROWS = 3
 /** Limit for a row of the queue, before it is cut to the width. */
 const MAX_QUEUED_CHARACTERS = 1000
 
-/** Content of a session: finished blocks that are not written yet, and the live part. */
+/** Content of a session: unwritten finished blocks, and the live part. */
 export class UiDocument {
   private finished: Finished[] = []
   /** All finished blocks, if the surface may need them again. */
@@ -40,7 +40,6 @@ export class UiDocument {
   get busy(): boolean {
     return this.activity !== undefined
   }
-  /** True if the content changes without the person. */
   get moving(): boolean {
     return this.busy || this.growing.size > 0
   }

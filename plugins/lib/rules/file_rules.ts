@@ -63,7 +63,7 @@ async function findFileRule(line: ParsedCommand, facts: CallFacts, rules: readon
   )
 }
 
-/** Files that words may name. */
+/** Files of words. */
 interface NamedFiles {
   /** Names relative to the workspace. */
   names: Set<string>

@@ -7,7 +7,7 @@ import { hasFolderLike, type LineFolders } from './expand_words.js'
 import type { Rule } from './rule.js'
 import { resolveOnMachine } from './word_paths.js'
 
-/** A word that only the run decides, as patterns of the paths that it may name: `*` stands for any characters. */
+/** A word that only the run decides, as patterns of its paths: `*` stands for any characters. */
 export interface OpenWord {
   text: string
   patterns: string[]
@@ -71,5 +71,5 @@ function canPatternCover(pattern: string, base: string | undefined, { patterns }
 }
 
 const isDirectory = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
-/** Returns the ends of a path after each `/`. */
+/** Returns the ends after each `/`. */
 export const listEnds = (path: string): string[] => [...path.matchAll(/\//g)].map(({ index }) => path.slice(index + 1))

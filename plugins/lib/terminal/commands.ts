@@ -66,7 +66,7 @@ function reportUsageError(text: string, command: Command, io: Io): void {
 
 /** Explains a text that was read as an option because it begins with a dash. */
 function explainDash(text: string): string | undefined {
-  const word = /unknown option '(-+\s[^]*)'/.exec(text)?.[1]
+  const word = /unknown option '(-\S*\s[^]*)'/.exec(text)?.[1]
   return (
     word &&
     `'${toOneLine(word)}' looks like an option, because it begins with a dash. Write it last, after -- and a space.`

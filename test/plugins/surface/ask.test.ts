@@ -94,3 +94,38 @@ it('reads socket input of vtcode ask with the words, skips a silent socket and r
   expect(await open('late')).toEqual([0, expect.stringContaining('too late')])
   expect(peer.bodies[2].messages.at(-1).content).toBe('what is this?')
 })
+
+it('answers in a checkout that cannot be written, and keeps no session', async () => {
+  const peer = await startPeer([
+    { toolCalls: [call('unified_file', { action: 'read', path: 'a.txt' })] },
+    { content: 'It holds text.' },
+  ])
+  const place = await home(peer, { 'a.txt': 'text\n' })
+  held.push(peer, place)
+  const mounts = ['--dev-bind', '/', '/', '--ro-bind', place.root, place.root, '--chdir', place.root]
+  const child = spawn('bwrap', [...mounts, process.execPath, bin, 'ask', 'what is in a.txt?'], {
+    env: place.env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let [out, err] = ['', '']
+  child.stdout.on('data', (chunk: Buffer) => (out += String(chunk)))
+  child.stderr.on('data', (chunk: Buffer) => (err += String(chunk)))
+  const code = await new Promise((resolve) => child.on('close', resolve))
+  expect([code, out, err]).toEqual([
+    0,
+    'It holds text.\n',
+    expect.stringContaining('cannot be written, so the session is not kept'),
+  ])
+  expect(await place.read('.vtcode/sessions')).toBeUndefined()
+})
+
+it('names the form of a question that begins with a dash', async () => {
+  const peer = await startPeer([{ content: 'ok' }])
+  const place = await home(peer)
+  held.push(peer, place)
+  expect(await vtcode(place, ['ask', '-x does what?'])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('Write it last, after -- and a space.'),
+  })
+  expect(await vtcode(place, ['ask', '--', '-x does what?'])).toMatchObject({ code: 0, out: 'ok\n' })
+})

@@ -12,6 +12,7 @@ interface Reply {
   status?: number
   type?: string
 }
+const toReply = (reply: string | Reply): Reply => (typeof reply === 'string' ? { body: reply } : reply)
 type Ask = (...replies: Reply[]) => Promise<ModelAnswer>
 
 /** Creates a function that asks a model whose server gives these replies, in the process of the test. */
@@ -26,7 +27,7 @@ async function createAsk(format: Format): Promise<Ask> {
     random: { next: () => 0 },
     retry: { next: () => 0 },
     fetch: async () => {
-      const { body, status = 200, type = 'text/event-stream' } = queue.shift()!
+      const { body, status = 200, type = 'text/event-stream' } = queue.length > 1 ? queue.shift()! : queue[0]!
       return new Response(body, { status, headers: { 'content-type': type } })
     },
   } as never
@@ -83,7 +84,7 @@ const call = '{"path":"a.txt"}'
 const odd = (change: (wire: Wire) => unknown[]) => (wire: Wire) => stream(change(wire)) + wire.done
 
 /** Details that do not change the meaning, on every wire. */
-const repaired: [string, (wire: Wire) => string, { text?: string; calls?: unknown[] }][] = [
+const repaired: [string, (wire: Wire) => string | Reply, { text?: string; calls?: unknown[] }][] = [
   ['a plain answer', odd((wire) => [...wire.text('Hello.'), ...wire.end()]), { text: 'Hello.' }],
   [
     'unknown events between the parts',
@@ -153,10 +154,91 @@ const repaired: [string, (wire: Wire) => string, { text?: string; calls?: unknow
     odd((wire) => [...wire.text('<think>plan</think>\n\nHello.'), ...wire.end()]),
     { text: 'Hello.' },
   ],
+  [
+    'thoughts that name a call',
+    odd((wire) => [...wire.text('<think>I use <tool_call></think>Hello.'), ...wire.end()]),
+    { text: 'Hello.' },
+  ],
+  [
+    'a block of code that quotes a call',
+    odd((wire) => [...wire.text('```\n<tool_call>{"name":"read"}</tool_call>\n```'), ...wire.end()]),
+    { text: '```\n<tool_call>{"name":"read"}</tool_call>\n```' },
+  ],
+  [
+    'a text that quotes an error',
+    odd((wire) => [...wire.text('{"error":{"message":"Rate limit","code":429}}'), ...wire.end()]),
+    { text: '{"error":{"message":"Rate limit","code":429}}' },
+  ],
+  ['a byte order mark', (wire) => `\ufeff${stream([...wire.text('Hello.'), ...wire.end()])}`, { text: 'Hello.' }],
+  [
+    'empty lines before the first event',
+    (wire) => `\n\n\r\n${stream([...wire.text('Hello.'), ...wire.end()])}`,
+    { text: 'Hello.' },
+  ],
+  [
+    'a stream with the type of a document',
+    (wire) => ({ body: stream([...wire.text('Hello.'), ...wire.end()]), type: 'application/json' }),
+    { text: 'Hello.' },
+  ],
+  [
+    'a stream with the type of a plain text',
+    (wire) => ({ body: stream([...wire.text('Hello.'), ...wire.end()]), type: 'text/plain; charset=utf-8' }),
+    { text: 'Hello.' },
+  ],
+  [
+    'a document with the type of a plain text',
+    (wire) => ({ body: JSON.stringify(wire.whole('Hello.')), type: 'text/plain' }),
+    { text: 'Hello.' },
+  ],
+  [
+    'an event over several data lines',
+    (wire) =>
+      [...wire.text('Hello.'), ...wire.end()]
+        .map((event) => `${JSON.stringify(event, null, 1).replace(/^/gm, 'data: ')}\n\n`)
+        .join(''),
+    { text: 'Hello.' },
+  ],
+  [
+    'a comment after each event',
+    (wire) =>
+      [...wire.text('Hello.'), ...wire.end()].map((event) => `data: ${JSON.stringify(event)}\n\n: keep\n\n`).join(''),
+    { text: 'Hello.' },
+  ],
+  [
+    'a text of 200 kB',
+    odd((wire) => [...wire.text('x'.repeat(200_000)), ...wire.end()]),
+    { text: 'x'.repeat(200_000) },
+  ],
+  [
+    'a call with the reason of a plain end',
+    odd((wire) => [...wire.text('I read.'), ...wire.call('read', call), ...wire.end(wire.reasons.stop)]),
+    { calls: [['read', { path: 'a.txt' }]] },
+  ],
+  [
+    'a call without an id',
+    odd((wire) => [...wire.text('I read.'), ...wire.call('read', call, null), ...wire.end(wire.reasons.calls)]),
+    { calls: [['read', { path: 'a.txt' }]] },
+  ],
+  [
+    'a call with an empty id',
+    odd((wire) => [...wire.text('I read.'), ...wire.call('read', call, ''), ...wire.end(wire.reasons.calls)]),
+    { calls: [['read', { path: 'a.txt' }]] },
+  ],
+  [
+    'blanks around the arguments',
+    odd((wire) => [...wire.text('I read.'), ...wire.call('read', ` \n${call}\n `), ...wire.end(wire.reasons.calls)]),
+    { calls: [['read', { path: 'a.txt' }]] },
+  ],
+  ['negative usage', odd((wire) => [...wire.text('Hello.'), ...wire.usage(-1, -1)]), { text: 'Hello.' }],
+  [
+    'a text cut at the length limit',
+    odd((wire) => [...wire.text('I beg'), ...wire.end(wire.reasons.length)]),
+    { text: 'I beg' },
+  ],
 ]
 
 /** Answers that broke, on every wire. */
-const refused: [string, (wire: Wire) => string, string, RegExp][] = [
+const refused: [string, (wire: Wire) => string | Reply, string, RegExp][] = [
   [
     'an unknown reason for the end',
     odd((wire) => [...wire.text('I beg'), ...wire.end('network_error')]),
@@ -205,7 +287,95 @@ const refused: [string, (wire: Wire) => string, string, RegExp][] = [
     'VT_LLM_RATE_LIMIT',
     /Rate limit/,
   ],
+  [
+    'a page for a sign-in',
+    () => ({ body: '<html>Sign in</html>', type: 'text/html' }),
+    'VT_LLM_REQUEST',
+    /Sign in|page/,
+  ],
+  [
+    'a page of a gateway',
+    () => ({ body: '<html><h1>502 Bad Gateway</h1></html>', status: 502, type: 'text/html' }),
+    'VT_LLM_REQUEST',
+    /502|Bad Gateway/,
+  ],
+  ['a failure without a body', () => ({ body: '', status: 500 }), 'VT_LLM_REQUEST', /500|Internal/],
+  [
+    'a plain text with a status',
+    () => ({ body: 'Too many requests, slow down.', status: 429, type: 'text/plain' }),
+    'VT_LLM_RATE_LIMIT',
+    /slow down/,
+  ],
+  [
+    'a refused key',
+    () => ({ body: JSON.stringify({ error: { message: 'User not found.' } }), status: 401, type: 'application/json' }),
+    'VT_LLM_AUTH',
+    /User not found/,
+  ],
+  [
+    'a quota that is used up',
+    () => ({ body: JSON.stringify({ error: 'Insufficient credits' }), status: 402, type: 'application/json' }),
+    'VT_LLM_QUOTA',
+    /Insufficient credits/,
+  ],
+  [
+    'a server without resources',
+    () => ({ body: JSON.stringify({ message: 'overloaded' }), status: 529, type: 'application/json' }),
+    'VT_LLM_REQUEST',
+    /overloaded/,
+  ],
+  [
+    'a context that is too long',
+    () => ({
+      body: JSON.stringify({ error: { message: "This model's maximum context length is 8192 tokens." } }),
+      status: 400,
+      type: 'application/json',
+    }),
+    'VT_LLM_CONTEXT',
+    /maximum context length/,
+  ],
+  [
+    'an error with a list of errors',
+    () => ({ body: JSON.stringify({ errors: [{ message: 'bad field' }] }), status: 400, type: 'application/json' }),
+    'VT_LLM_REQUEST',
+    /bad field/,
+  ],
+  [
+    'an error with `msg`',
+    () => ({ body: JSON.stringify({ code: 40001, msg: 'bad field' }), status: 400, type: 'application/json' }),
+    'VT_LLM_REQUEST',
+    /bad field/,
+  ],
+  [
+    'an error with a document in its message',
+    () => ({
+      body: JSON.stringify({ error: { message: JSON.stringify({ error: { message: 'inner words' } }) } }),
+      status: 400,
+      type: 'application/json',
+    }),
+    'VT_LLM_REQUEST',
+    /inner words/,
+  ],
+  ['an error as the first event', (wire) => stream([wire.error('bad field', 400)]), 'VT_LLM_REQUEST', /bad field/],
+  [
+    'a context that is too long, in the stream',
+    (wire) => stream([wire.error("This model's maximum context length is 8192 tokens.", 400)]),
+    'VT_LLM_CONTEXT',
+    /maximum context length/,
+  ],
+  ['blanks only', odd((wire) => [...wire.text(' \n '), ...wire.end()]), 'VT_LLM_EMPTY', /peer.m answered/],
+  [
+    'thoughts only',
+    odd((wire) => [...wire.text('<think>plan</think>'), ...wire.end()]),
+    'VT_LLM_EMPTY',
+    /peer.m answered/,
+  ],
+  ['an end without an answer', odd((wire) => wire.end()), 'VT_LLM_EMPTY', /peer.m answered/],
 ]
+
+it('holds at least 60 rows for each wire', () => {
+  expect(repaired.length + refused.length).toBeGreaterThanOrEqual(60)
+})
 
 describe.each(formats)('answers over %s', (format) => {
   const wire = wires[format]
@@ -215,7 +385,7 @@ describe.each(formats)('answers over %s', (format) => {
   })
 
   it.each(repaired)('accepts %s', async (_, body, expected) => {
-    const answer = await ask({ body: body(wire) })
+    const answer = await ask(toReply(body(wire)))
     if (expected.text !== undefined) expect(textOf(answer)).toBe(expected.text)
     expect(callsOf(answer)).toEqual(expected.calls ?? [])
   })
@@ -223,7 +393,7 @@ describe.each(formats)('answers over %s', (format) => {
   // An end without a reason, as Responses and Gemini have none in a list of calls, is no case of its own there.
   const cases = refused.filter(([name]) => format !== 'openai-chat' || name !== 'an empty reason for the end')
   it.each(cases)('reports %s with the words of the server', async (_, body, code, words) => {
-    await expect(ask({ body: body(wire) })).rejects.toMatchObject({ code, message: expect.stringMatching(words) })
+    await expect(ask(toReply(body(wire)))).rejects.toMatchObject({ code, message: expect.stringMatching(words) })
   })
 
   it('reads nothing after the end of an answer', async () => {
