@@ -98,7 +98,7 @@ export class UiDocument {
     this.right = right
   }
 
-  /** Removes and renders finished blocks. */
+  /** Takes and renders finished blocks. */
   takeFinished(columns: number, theme: Theme): string[] {
     const rows = this.finished.splice(0).flatMap((one) => {
       this.kept?.push(one)
@@ -116,7 +116,7 @@ export class UiDocument {
     return full.rows.length > 0 ? [...rows, ...this.separateRows('paragraph', full.rows, full.goes_on)] : rows
   }
 
-  /** Adds a blank row before these rows unless they continue the ones above. */
+  /** Adds a blank row before these rows unless they continue others. */
   private separateRows(kind: 'line' | 'paragraph', rows: string[], goes_on = false): string[] {
     const apart = this.hasGap(kind, goes_on)
     this.previousKind = kind

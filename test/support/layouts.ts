@@ -9,8 +9,9 @@ export interface Layout {
   /** The folder that the workspace is in its repository. */
   workspace?: string
   settings?: object
-  /** A file that the model reads first. */
+  /** A file that the model reads first, or a command that it runs first. */
   touch?: string
+  command?: string
   /** Words of the first prompt, in their order. */
   first?: string[]
   /** Words that come after `touch`, and not before. */
@@ -83,6 +84,21 @@ export const layouts: Layout[] = [
     files: { ...src, 'src/CLAUDE.md': 'ONE' },
     touch: 'src/a.ts',
     later: ['ONE'],
+  },
+  {
+    from: 'Claude Code',
+    layout: '`src/CLAUDE.md`, reached by a command',
+    here: 'read when a command first names a path below `src`',
+    files: { ...src, 'src/CLAUDE.md': 'ONE' },
+    command: "cat 'src/a.ts' | head -3",
+    later: ['ONE'],
+  },
+  {
+    from: 'Claude Code',
+    layout: '`.claude/CLAUDE.local.md`',
+    here: 'read where the folder has no `CLAUDE.local.md`',
+    files: { 'CLAUDE.md': 'ONE', '.claude/CLAUDE.local.md': 'TWO' },
+    first: ['ONE', 'TWO'],
   },
   {
     from: 'Claude Code',

@@ -151,10 +151,16 @@ export class ContextWindow implements ConversationContext, Compactable {
   }
 }
 
-/** Lists the paths in the parameters of a call. */
+/** Words of one command that are taken as paths. */
+const MAX_WORDS = 20
+
+/** Lists the paths in the parameters of a call, and the words of a command that look like paths. */
 function listPaths({ input }: CallPart): string[] {
-  const { path, paths, workdir, destination } = (input ?? {}) as Record<string, unknown>
-  return [path, paths, workdir, destination].flat().filter((one) => typeof one === 'string')
+  const { path, paths, workdir, destination, command } = (input ?? {}) as Record<string, unknown>
+  const named = [path, paths, workdir, destination].flat().filter((one) => typeof one === 'string')
+  const words = [command].flat().flatMap((one) => (typeof one === 'string' ? one.split(/[\s'"|&;<>()`$=]+/) : []))
+  const files = words.filter((word) => /^[^-].*(?:\/|\.\w+$)/.test(word) && !word.includes('..'))
+  return [...named, ...new Set(files.slice(0, MAX_WORDS))]
 }
 
 const toRelative = (path: string, root: string): string =>

@@ -20,7 +20,7 @@ import {
   type Instructions,
   type ReadJudge,
 } from './instruction_files.js'
-import { CLAUDE_FILES, LOCAL_FILE, RULE_FOLDERS, SINGLE_FILES, USER_FILES, USER_RULES } from './layouts.js'
+import { CLAUDE_FILES, LOCAL_FILES, RULE_FOLDERS, SINGLE_FILES, USER_FILES, USER_RULES } from './layouts.js'
 import { createPathMatcher, parseRuleFile } from './rule_paths.js'
 
 /**
@@ -202,7 +202,7 @@ async function readFolder(
 ): Promise<Instructions[]> {
   const main = await readFirst(names, read)
   const claude = isClaudeFile(main) ? undefined : await readFirst(CLAUDE_FILES, read)
-  const local = await read(LOCAL_FILE)
+  const local = await readFirst(LOCAL_FILES, read)
   const found = joinTexts(claude, main)
   if (found.length === 0 && !local) return [(await readFirst(SINGLE_FILES, read)) ?? []].flat()
   for (const name of SINGLE_FILES) {

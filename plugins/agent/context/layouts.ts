@@ -6,7 +6,7 @@
 /** The file of Claude Code for one folder, from the first place that exists. */
 export const CLAUDE_FILES = ['CLAUDE.md', '.claude/CLAUDE.md'] as const
 /** The person's own additions, which are not in the repository. Read last. */
-export const LOCAL_FILE = 'CLAUDE.local.md'
+export const LOCAL_FILES = ['CLAUDE.local.md', '.claude/CLAUDE.local.md'] as const
 
 /** Single files of other programs. One of them is read where a folder has no other instructions. */
 export const SINGLE_FILES = [

@@ -47,7 +47,7 @@ export function readOpenWord(
   }
 }
 
-/** Checks whether a word is an option or an absolute path. */
+/** Checks for an option or an absolute path. */
 const isNeverRelative = (text: string): boolean => /^([-/~]|\$\{?HOME)/.test(text)
 /** Replaces the parts of a pattern with another meaning by `*` and `?`. */
 const toWide = (pattern: string): string => pattern.replace(/\\./gs, '?').replace(/\[.*\]/s, '*')

@@ -15,9 +15,11 @@ function writeAll(folder: string, files: Record<string, string> = {}): void {
 }
 const words = (text: string): string[] => text.match(/\b(?:ONE|TWO|THREE)\b|\.cursor\/rules\/db\.mdc/g) ?? []
 
-async function run({ files, home, settings, touch }: Layout): Promise<Scene & { code: string }> {
-  const read = { toolCalls: [call('unified_file', { action: 'read', path: touch })] }
-  const s = await scene([...(touch === undefined ? [] : [read]), { content: 'ok' }], {
+async function run({ files, home, settings, touch, command }: Layout): Promise<Scene & { code: string }> {
+  const read = touch === undefined ? [] : [call('unified_file', { action: 'read', path: touch })]
+  const ran = command === undefined ? [] : [call('unified_exec', { action: 'run', command })]
+  const toolCalls = [...read, ...ran]
+  const s = await scene([...(toolCalls.length > 0 ? [{ toolCalls }] : []), { content: 'ok' }], {
     settings: { agent: { model: 'peer/m', ...settings } },
   })
   writeAll(s.booted.root, files)
