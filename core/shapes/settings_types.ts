@@ -151,6 +151,7 @@ export type Settings = {
         headers?: { [name: string]: string }
         allowedEnvVars?: string[]
         if?: string
+        /** Seconds; milliseconds for the dialect gemini. At most 600 s. */
         timeout?: number
         timeout_secs?: number
         on_error?: 'deny' | 'ask' | 'allow'

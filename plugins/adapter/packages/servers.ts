@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../core/index.js'
 import { isOwnServer } from '../../lib/base/index.js'
 import { isObject } from './objects.js'
 import type { Package } from './package.js'
-import { holdsSecret, parseTextValue, type Names, type ValueTemplate } from './values.js'
+import { holdsSecret, isList, parseTextValue, type Names, type ValueTemplate } from './values.js'
 
 export interface DeclaredServer {
   command?: unknown
@@ -32,13 +32,19 @@ export function addServer(
   if (isOwnServer(command, args)) return
   const { needs } = found
   const word = (text: unknown): ValueTemplate => parseTextValue(toText(text), names, needs)
-  const requirePublic = (text: unknown, where: string): ValueTemplate => {
+  const requireSingle = (text: unknown, where: string): ValueTemplate => {
     const words = word(text)
+    if (isList(words, needs.options))
+      throw new Error(`it puts a list into ${where}; only an argument of its own can hold it`)
+    return words
+  }
+  const requirePublic = (text: unknown, where: string): ValueTemplate => {
+    const words = where === 'its arguments' ? word(text) : requireSingle(text, where)
     if (holdsSecret(words)) throw new Error(`it puts a secret into ${where}, where others can read it`)
     return words
   }
   const each = (texts: JsonObject): JsonObject =>
-    Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, word(text)]))
+    Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, requireSingle(text, `'${key}'`)]))
   try {
     const own = { ...found.listVariables(), ...(isObject(env) && each(env)) }
     const definition: JsonObject =

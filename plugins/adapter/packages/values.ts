@@ -57,7 +57,11 @@ export const toVariables = ({ options, secrets }: Needs, nameOf: (key: string) =
     ...Object.keys(secrets).map((key) => [nameOf(key), { secret: key }]),
   ])
 
-/** Parses the references of a text in one pass. Throws for a name that the package does not declare. */
+/**
+ * Parses the references of a text in one pass. Throws for a name that the package does not declare, and for a list
+ * within other text: the hosts of bundles leave such a text unfilled (`getMcpConfigForManifest` of @anthropic-ai/mcpb
+ * 2.1.2).
+ */
 export function parseTextValue(
   text: string,
   { literals, environment = false }: Names,
@@ -82,8 +86,17 @@ export function parseTextValue(
     else add(whole)
   }
   add(text.slice(end))
+  const list = parts.length > 1 ? parts.find((part) => isList(part, options)) : undefined
+  if (list)
+    throw new Error(
+      `it joins the list '${toText((list as JsonObject)['option'])}' with other text in '${text}'; a list needs an argument of its own`,
+    )
   return parts.length > 1 ? { join: parts } : (parts[0] ?? '')
 }
+
+/** Returns whether a value is a list of the user, which only an argument of its own can hold. */
+export const isList = (words: ValueTemplate, options: Needs['options']): boolean =>
+  typeof words === 'object' && options[toText(words['option'])]?.['type'] === 'array'
 
 /**
  * Returns whether a value holds a secret. Arguments are visible to other programs and servers keep addresses, so

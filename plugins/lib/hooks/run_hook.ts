@@ -45,7 +45,7 @@ export async function runHook(
 ): Promise<HookOutput> {
   const event = payload['hook_event_name'] as HookEvent
   const input = group.dialect === 'gemini' ? { ...payload, hook_event_name: toGeminiEvent(event) } : payload
-  const seconds = resolveTimeout(entry, event)
+  const seconds = resolveTimeout(entry, group.dialect, event)
   const createFailure = (reason: string, how: { exited?: true } = {}): HookOutput => ({
     kind: 'failed',
     reason: `The hook \`${describeHook(entry)}\` ${reason}.`,
@@ -77,9 +77,11 @@ export async function runHook(
   }
 }
 
-function resolveTimeout({ timeout_secs, timeout }: HookEntry, event: HookEvent): number {
+/** Returns the limit of a hook in seconds. Gemini counts `timeout` in milliseconds, the other programs in seconds. */
+function resolveTimeout({ timeout_secs, timeout }: HookEntry, dialect: HookGroup['dialect'], event: HookEvent): number {
   const usual = event === 'SessionEnd' ? 2 : 60
-  return Math.min(600, Math.max(1, timeout_secs ?? timeout ?? usual))
+  const own = timeout === undefined ? usual : dialect === 'gemini' ? timeout / 1000 : timeout
+  return Math.min(600, Math.max(0.001, timeout_secs ?? own))
 }
 
 function requireConsent({ by, layer = 'user' }: HookGroup, root: string): void {

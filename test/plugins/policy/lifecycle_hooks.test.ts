@@ -330,6 +330,20 @@ describe('hooks in another dialect', () => {
     expect(await told(tool, input)).toEqual(expected)
   })
 
+  it.each([
+    ['gemini', { timeout: 500 }, 'within 0.5 s'],
+    ['gemini', { timeout: 500_000, timeout_secs: 1 }, 'within 1 s'],
+    ['claude', { timeout: 1 }, 'within 1 s'],
+  ])('counts the time of a hook of %s with %j in the unit of that program', async (dialect, limit, reason) => {
+    await using booted = await bootKernel({
+      mode: 'auto',
+      config: { hooks: { PreToolUse: [{ dialect, hooks: [{ command: 'sleep 30', ...limit }] }] } } as Config,
+      files: { 'a.txt': 'one\n' },
+    })
+    const result: any = await booted.call('unified_file', { action: 'read', path: 'a.txt' })
+    expect(result.error.message).toContain(reason)
+  })
+
   it('passes Gemini names for Gemini events', async () => {
     expect(await told('unified_file', { action: 'read', path: 'a.txt' }, 'gemini', 'BeforeTool')).toEqual([
       { tool_name: 'read_file', tool_input: { file_path: '/ws/a.txt' } },

@@ -110,6 +110,18 @@ describe('package values set by the user', () => {
       { command: undefined, url: 'https://a.example/?k=${user_config.key}' },
       /secret into its address/,
     ],
+    [
+      'a list within other text',
+      { dirs: { type: 'directory', multiple: true } },
+      { args: ['--dir=${user_config.dirs}'] },
+      /joins the list 'dirs' with other text in '--dir=\$\{user_config\.dirs\}'/,
+    ],
+    [
+      'a list in a variable',
+      { dirs: { type: 'directory', multiple: true } },
+      { env: { DIRS: '${user_config.dirs}' } },
+      /puts a list into 'DIRS'/,
+    ],
     ['an undeclared value', {}, { args: ['${user_config.none}'] }, /'none', which the package does not declare/],
   ])('drops a server with %s and gives the reason', async (_, userConfig, server, message) => {
     await using made = await boot(claude(userConfig, server))
@@ -160,5 +172,18 @@ describe('package values set by the user', () => {
       'inactive',
       1,
     ])
+  })
+
+  it('joins numbers and booleans in arguments as the host of bundles does', async () => {
+    const args = ['--port=${user_config.port}', '--dry=${user_config.dry}', '${user_config.dry}', '${user_config.port}']
+    await using made = await boot({
+      'manifest.json': json({
+        manifest_version: '0.3',
+        name: 's',
+        server: { type: 'node', mcp_config: { command: 'node', args: [fixture, '${__dirname}', ...args] } },
+        user_config: { port: { type: 'number', default: 0 }, dry: { type: 'boolean', default: false } },
+      }),
+    })
+    matches(await ask(made.vt), { ok: true, output: { argv: ['--port=0', '--dry=false', 'false', '0'] } })
   })
 })
