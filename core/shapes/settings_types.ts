@@ -568,6 +568,8 @@ type ConfigProfile = {
   supports_context_caching?: boolean
   supports_responses_compaction?: boolean
   supports_context_edits?: boolean
+  /** false: scripts of calls are neither listed nor suggested. */
+  supports_code_mode?: boolean
   cost?: ConfigCost
   compat?: ConfigCompat
   api_format?: ConfigApiFormat
@@ -661,6 +663,8 @@ type ConfigProvider = {
   supports_context_caching?: boolean
   supports_responses_compaction?: boolean
   supports_context_edits?: boolean
+  /** false: scripts of calls are neither listed nor suggested. */
+  supports_code_mode?: boolean
   cost?: ConfigCost
   compat?: ConfigCompat
   api_format?: ConfigApiFormat

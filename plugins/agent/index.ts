@@ -62,6 +62,7 @@ export type {
   Summary,
   TextPart,
   ThreadEvent,
+  PrefixReport,
   TokenBreakdown,
   Tracker,
   TurnCounts,

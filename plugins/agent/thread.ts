@@ -1,4 +1,4 @@
-import type { Mode, Result, RightsScope, ToolInfo } from '../../core/shapes/index.js'
+import type { Mode, Result, RightsScope } from '../../core/shapes/index.js'
 import { version } from '../../core/system/index.js'
 import { redact } from '../../core/text/index.js'
 import { MODES } from '../../core/config/index.js'
@@ -121,7 +121,7 @@ export class Thread implements LoopConversation {
     this.written = options.restored?.records.length ?? 0
   }
 
-  readonly tools = (how: { lean?: boolean } = {}): ToolInfo[] =>
+  readonly tools: LoopConversation['tools'] = (how) =>
     this.delegation.filterTools(
       this.tasks.filterTools(
         this.kernel.tools({

@@ -84,6 +84,7 @@ export type {
   TextPart,
   ThreadEvent,
   ThreadItem,
+  PrefixReport,
   TokenBreakdown,
   TurnCounts,
   Usage,

@@ -206,6 +206,20 @@ export type CallOutcome =
   | 'hook_denied'
   | 'invalid_tool'
   | 'cancelled'
+/** The beginning that a request has in common with the one before, which servers keep in a cache. */
+export interface PrefixReport {
+  /** Of the tools, the prompt and the messages. */
+  bytes: number
+  common_bytes: number
+  /** The part that changed, or what changed it; `time`: the server had forgotten it. Absent if nothing broke it. */
+  broken_by?: 'model' | 'tools' | 'prompt' | 'messages' | 'compaction' | 'cleared' | 'revert' | 'time'
+  /** Bytes of the last request that this one repeats no more, their tokens, and what the cache would have saved. */
+  lost_bytes?: number
+  lost_tokens?: number
+  lost_usd?: number
+  /** Time since the last answer. */
+  idle_ms?: number
+}
 export interface FileChange {
   path: string
   kind: 'add' | 'delete' | 'update'
@@ -310,6 +324,8 @@ export type EventBody =
       duration_ms: number
       attempts: number
       item_ids: string[]
+      /** Compared with the request before; absent for a request outside of the conversation. */
+      prefix?: PrefixReport
       /** Present for a request outside of the conversation; `step` is the last one of the conversation. */
       purpose?: 'plan' | 'evaluate' | 'review'
     }

@@ -5,6 +5,7 @@ import { messageText, type ConversationContext } from '../session/index.js'
 import { clearOldResults } from './clearing.js'
 import { compact, type Compactable, type CompactOptions } from './compaction.js'
 import { listStartFolders, readNestedInstructions, renderInstructions } from './instructions.js'
+import { PrefixMeter } from './prefix_meter.js'
 import { resetContext } from './reset.js'
 import type { Segments } from './segment.js'
 import { computeTokenBudget, type TokenBudget } from './token_budget.js'
@@ -12,6 +13,7 @@ import { computeTokenBudget, type TokenBudget } from './token_budget.js'
 /** The context window of a conversation: its size, and its changes. */
 export class ContextWindow implements ConversationContext, Compactable {
   ineffective = false
+  readonly prefix = new PrefixMeter()
   /** Folders whose instructions the model has read. */
   private readonly shownFolders = new Set<string>()
   /** The server's last token count, and the number of counted messages. */
@@ -75,7 +77,9 @@ export class ContextWindow implements ConversationContext, Compactable {
     }
   }
   /** Discards the token count after facts that remove messages. */
-  handleFact({ kind }: Fact): void {
+  handleFact(fact: Fact): void {
+    const { kind } = fact
+    this.prefix.noteFact(fact)
     if (kind === 'cleared' || kind === 'compaction') this.lastCount = undefined
   }
 

@@ -90,7 +90,15 @@ export class Segments {
   }
 
   private tools = (): ModelRequest['tools'] =>
-    this.withTools ? redact(createToolDefinitions(this.thread, this.thread.connection.model)) : []
+    this.withTools ? redact(createToolDefinitions(this.lister, this.thread.connection.model)) : []
+
+  /** Lists the tools without scripts of calls, if the model has no use for them. */
+  private get lister(): Pick<Conversation, 'tools'> {
+    const { kernel, connection, tools } = this.thread
+    const scripts = kernel.list().find(({ runs_calls }) => runs_calls)
+    if (!scripts || connection.model.facts.supports_code_mode !== false) return this.thread
+    return { tools: (how) => tools({ ...how, only: [`Except(${scripts.slot})`] }) }
+  }
 
   private async make(): Promise<Segment> {
     const { kernel, workspace, providers, connection, mode, newId } = this.thread

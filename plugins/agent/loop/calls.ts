@@ -1,4 +1,4 @@
-import { omitUndefined, fail, type Effect, type Result } from '../../../core/shapes/index.js'
+import { omitUndefined, fail, type Result } from '../../../core/shapes/index.js'
 import { truncateLine } from '../../../core/text/index.js'
 import type { CallOptions } from '../../../core/contract/index.js'
 import { findChanges } from '../../lib/snapshots/index.js'
@@ -26,9 +26,12 @@ import { recoverCall, type CallResult } from '../history/index.js'
 import { listReportedChanges } from './changes.js'
 import { HumanInput } from './human_input.js'
 import { toCallOutcome, reportCall } from './report.js'
+import { findDoneEffects, suggestScript } from './scripts.js'
 import type { RepetitionTraits, TurnLimits } from './turn_limits.js'
 
 interface PlannedCall extends CallTraits, RepetitionTraits {
+  /** The only call of its step. */
+  alone: boolean
   call: CallPart
   meaning: CallMeaning
 }
@@ -44,7 +47,8 @@ export async function makeCalls(
   calls: readonly CallPart[],
   signal: AbortSignal,
 ): Promise<void> {
-  const planned = await Promise.all(calls.map((call) => planCall(thread, call)))
+  const alone = calls.length === 1
+  const planned = await Promise.all(calls.map(async (call) => ({ ...(await planCall(thread, call)), alone })))
   const most = thread.settings.harness.max_parallel_tool_calls || 16
   for (const batch of createBatches(planned.filter(({ call }) => !thread.state.ended.has(call.call_id)))) {
     const waiting = [...batch]
@@ -65,7 +69,7 @@ export async function makeCalls(
   if (signal.aborted) throw signal.reason
 }
 
-async function planCall({ kernel, providers }: Conversation, call: CallPart): Promise<PlannedCall> {
+async function planCall({ kernel, providers }: Conversation, call: CallPart): Promise<Omit<PlannedCall, 'alone'>> {
   const meaning = await resolveCall(kernel, call)
   const traits = await providers.metadata.describe(call.name, call.input, meaning.prepared)
   return {
@@ -150,12 +154,6 @@ async function makeCall(
   }
 }
 
-/** Returns the effects of a call that ended; those of a script are those of its calls. */
-function findDoneEffects({ effects, meaning }: PlannedCall, result: Result): readonly Effect[] {
-  const done = meaning.slot?.runs_calls && result.ok ? result.output['effects'] : undefined
-  return Array.isArray(done) ? (done as Effect[]) : effects
-}
-
 async function reportCompleted(
   thread: Conversation,
   limits: TurnLimits,
@@ -168,7 +166,9 @@ async function reportCompleted(
   const answer = refused ? full : limits.note(completed, effects, result, full, duration_ms)
   const shown = refused || signal.aborted || !isQuiet(effects) ? answer : await replaceRepeat(thread, completed, answer)
   const changes = [...(result.ok ? listReportedChanges(meaning.slot, result.output) : []), ...changed]
-  const kept = await addImages(thread, call, result, shown)
+  const hint = suggestScript(thread, { ...completed, succeeded: result.ok && !refused })
+  const advised = hint === undefined ? shown : { ...shown, text: `${shown.text}\n${hint}` }
+  const kept = await addImages(thread, call, result, advised)
   const done = meaning.slot?.runs_calls && { effects }
   await thread.commit(callEnd(call_id, kept, changes, { ...describeChange(thread, completed), ...done }))
   const outcome = toCallOutcome(result, signal.aborted, human.decision)

@@ -6,6 +6,7 @@ import {
   type LoopDetector,
   type MessagePart,
   type Msg,
+  type PrefixReport,
   type OutcomeCode,
 } from '../base/index.js'
 import type { Cost, PaidConversation } from '../ledger/index.js'
@@ -68,7 +69,7 @@ class Turn {
   private refusalsRead = false
   private isFirstStep = true
   private cutCalls = 0
-  private pending: { accepted: ModelAnswer; cost: Cost; model: string } | undefined
+  private pending: { accepted: ModelAnswer; cost: Cost; model: string; prefix: PrefixReport | undefined } | undefined
 
   constructor(
     private readonly thread: LoopConversation,
@@ -176,16 +177,21 @@ class Turn {
     await thread.context.makeRoom(this.isFirstStep, signal)
     await thread.completion.remind()
     this.isFirstStep = false
-    const accepted = await thread.requests.send(
-      (connection, request, asking) => askModel(connection, { ...request, ...limited }, { ...asking, speech }, signal),
-      signal,
-    )
+    const { prefix } = thread.context
+    const { clock } = thread.providers
+    let measured: PrefixReport | undefined
+    const accepted = await thread.requests.send((connection, request, asking) => {
+      const whole = { ...request, ...limited }
+      measured = prefix.measure(whole, connection.model, clock.now())
+      return askModel(connection, whole, { ...asking, speech }, signal)
+    }, signal)
+    measured = measured && prefix.complete(measured, thread.connection.model, accepted.usage, clock.now())
     const message: Msg = { role: 'assistant', parts: await this.toMessageParts(accepted) }
     const { model } = thread.connection
     const cost = thread.costs.recordStep(accepted)
     await thread.commit({ kind: 'message', message, cost_usd: cost.cost })
     limits.step.items.push(...(await speech.end('completed')))
-    this.pending = { accepted, cost, model: model.id }
+    this.pending = { accepted, cost, model: model.id, prefix: measured }
   }
 
   private async toMessageParts({ parts, finish }: ModelAnswer): Promise<MessagePart[]> {
@@ -217,7 +223,7 @@ class Turn {
   /** Emits step.completed, after the step's calls. */
   private async completeStep(): Promise<void> {
     if (!this.pending) return
-    const { accepted, cost, model } = this.pending
+    const { accepted, cost, model, prefix } = this.pending
     this.pending = undefined
     const { finish, ttft_ms, duration_ms, attempts } = accepted
     await this.thread.events.emit({
@@ -231,6 +237,7 @@ class Turn {
       duration_ms,
       attempts,
       item_ids: this.limits.step.items,
+      ...(prefix && { prefix }),
     })
   }
 

@@ -82,11 +82,19 @@ function formatEntry(entry: TurnEntry, full: boolean): string[] {
   }
 }
 
+/** Describes what broke the common beginning of a request and the one before, and its price; '' if nothing did. */
+export function formatBreak({ prefix }: StepRecord): string {
+  if (prefix?.broken_by === undefined) return ''
+  const { broken_by, lost_bytes = 0, lost_usd } = prefix
+  return `prefix broken by ${broken_by}: ${lost_bytes} bytes${lost_usd ? `, ${formatMoney(lost_usd)}` : ''}`
+}
+
 function formatStep(step: StepRecord, full: boolean): string[] {
   const purpose = step.purpose === undefined ? '' : ` (${step.purpose})`
+  const broken = formatBreak(step)
   const head =
     `step ${step.position}${purpose}  ${formatSpan(step.duration_ms)}  ` +
-    `${formatUsage(step)}${step.status === 'cut' ? '  cut off' : ''}`
+    `${formatUsage(step)}${step.status === 'cut' ? '  cut off' : ''}${broken && `  ${broken}`}`
   const texts = step.texts.flatMap(({ type, text, status }) => {
     const label = `${type}${status === 'completed' ? '' : ` (${status})`}:`
     if (text === '') return []

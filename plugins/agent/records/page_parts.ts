@@ -2,7 +2,7 @@ import { visible } from '../../../core/text/index.js'
 import type { FileChange } from '../base/index.js'
 import { formatBoundary } from './atif.js'
 import { html, Html } from './html.js'
-import { formatMoney, formatSpan } from './outline.js'
+import { formatBreak, formatMoney, formatSpan } from './outline.js'
 import {
   toArguments,
   isDenied,
@@ -153,6 +153,7 @@ function renderStep(step: StepRecord, place: EntryPlace): Html {
     formatMoney(step.cost_usd),
     ...(step.attempts > 1 ? [`${step.attempts} attempts`] : []),
     ...(step.status === 'cut' ? ['cut off'] : []),
+    ...[formatBreak(step)].filter((text) => text !== ''),
   ]
   const blocks = texts
     .filter(({ text }) => text !== '')

@@ -175,6 +175,7 @@ export class RunReducer {
       duration_ms = 0,
       attempts = 1,
       purpose,
+      prefix,
       ts,
     } = event
     if (purpose === undefined) this.lastStep = step
@@ -191,7 +192,7 @@ export class RunReducer {
           ttft_ms,
           duration_ms,
           attempts,
-          ...omitUndefined({ purpose }),
+          ...omitUndefined({ purpose, prefix }),
         },
         this.takeCalls(ts),
         ts,

@@ -7,6 +7,7 @@ import type {
   NotApplied,
   OutcomeCode,
   Subtype,
+  PrefixReport,
   TokenBreakdown,
   Usage,
   Verification,
@@ -98,6 +99,8 @@ export interface StepRecord {
   model: string
   finish_reason?: FinishReason
   usage: Usage
+  /** Compared with the request before. */
+  prefix?: PrefixReport
   cost_usd: number | null
   ttft_ms: number
   /** Time of the model, without calls. */

@@ -1,5 +1,5 @@
 import type { Mode, PreparedCall, Result, RightsScope, ToolInfo } from '../../../core/shapes/index.js'
-import type { Approval, ApprovalAnswer, CallOptions, Kernel } from '../../../core/contract/index.js'
+import type { Approval, ApprovalAnswer, CallOptions, Kernel, ToolsOptions } from '../../../core/contract/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import type { FileSnapshots } from '../../lib/snapshots/index.js'
 import type {
@@ -10,12 +10,14 @@ import type {
   CompactTrigger,
   Fact,
   HarnessEvent,
+  PrefixReport,
   ResetTrigger,
   Store,
   TaskMemory,
   ThreadItem,
   TokenBreakdown,
   ReminderKind,
+  Usage,
 } from '../base/index.js'
 import type { Events } from '../events/index.js'
 import type { ModelAnswer, ModelConnection, ModelRequest } from '../model/index.js'
@@ -57,7 +59,7 @@ export interface Conversation {
    */
   describeTask(): Promise<string>
   /** Lists the tools that the model may use. */
-  readonly tools: (how?: { lean?: boolean }) => ToolInfo[]
+  readonly tools: (how?: Pick<ToolsOptions, 'lean' | 'only'>) => ToolInfo[]
   /** Makes a call with the rights of this conversation. All tool calls of the agent go through this method. */
   perform(name: string, input: unknown, how: HowCalled): Promise<Result>
   /**
@@ -87,6 +89,11 @@ export interface ConversationContext {
   request(): Promise<ModelRequest>
   /** Records the server's token counts for an answer that is about to join the conversation. */
   recordAnswer(accepted: ModelAnswer): void
+  /** Compares a request with the one before; `complete` adds the price from the usage of its answer. */
+  readonly prefix: {
+    measure(request: ModelRequest, model: ModelConnection['model'], now: number): PrefixReport
+    complete(report: PrefixReport, model: ModelConnection['model'], usage: Usage, now: number): PrefixReport
+  }
   /** Returns the token counts by part for the turn that begins. */
   breakdown(): Promise<TokenBreakdown>
   /** Shortens the conversation if it is about to be too long; before the `first` step of a turn the limit is lower. */

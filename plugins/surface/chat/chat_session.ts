@@ -8,7 +8,7 @@ import {
   resolveRunContext,
   type RunContext,
 } from '../../agent/cli/index.js'
-import type { Agent, AgentOptions, ThreadEvent } from '../../agent/index.js'
+import type { Agent, AgentOptions, PrefixReport, ThreadEvent } from '../../agent/index.js'
 import type { UiEvent, UiHandle } from '../../tui/index.js'
 import { truncateForDisplay } from './call_blocks.js'
 import type { Questions } from './questions.js'
@@ -95,6 +95,7 @@ export class ChatSession {
     const { input_tokens, cached_input_tokens, output_tokens } = event.usage
     const { usage } = this
     usage.requests += 1
+    if (event.prefix) recordPrefix(usage.prefix, event.prefix)
     usage.input += input_tokens
     usage.cached += cached_input_tokens
     usage.output += output_tokens
@@ -224,7 +225,24 @@ export class ChatSession {
 }
 
 const NOTIFY_AFTER_MS = 5000
-const createUsage = () => ({ input: 0, cached: 0, output: 0, requests: 0, cost: 0 as number | null, context: 0 })
+const createUsage = () => ({
+  input: 0,
+  cached: 0,
+  output: 0,
+  requests: 0,
+  cost: 0 as number | null,
+  context: 0,
+  /** Bytes of all requests, those repeated from the request before, and what broke the repetition. */
+  prefix: { bytes: 0, common: 0, breaks: new Map<string, { times: number; usd: number }>() },
+})
+
+function recordPrefix(prefix: ReturnType<typeof createUsage>['prefix'], one: PrefixReport): void {
+  prefix.bytes += one.bytes
+  prefix.common += one.common_bytes
+  if (one.broken_by === undefined) return
+  const { times, usd } = prefix.breaks.get(one.broken_by) ?? { times: 0, usd: 0 }
+  prefix.breaks.set(one.broken_by, { times: times + 1, usd: usd + (one.lost_usd ?? 0) })
+}
 
 /** Returns whether approvals are asked at this terminal. */
 export const isPromptApproval = (kernel: Kernel, context: RunContext | undefined, env: Io['env']): boolean =>

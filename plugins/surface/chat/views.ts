@@ -123,10 +123,15 @@ export function formatStatus(chat: ChatSession): string {
 /** Formats the rows of `/cost`, counted since this chat opened the session. */
 export const formatCost = (chat: ChatSession): string => formatColumns(toCostRows(chat))
 
-function toCostRows({ usage: { input, cached, output, cost, requests } }: ChatSession): string[][] {
+function toCostRows({ usage: { input, cached, output, cost, requests, prefix } }: ChatSession): string[][] {
+  const share = prefix.bytes === 0 ? 0 : (100 * prefix.common) / prefix.bytes
+  const breaks = [...prefix.breaks].map(
+    ([why, { times, usd }]) => `${why} ${times}×${usd > 0 ? ` (${usd.toFixed(4)} USD)` : ''}`,
+  )
   return [
     ['requests', String(requests)],
     ['input', `${input} tokens, ${cached} of them from the cache`],
+    ['repeated', `${share.toFixed(1)} % of the bytes${breaks.length > 0 ? `; broken by ${breaks.join(', ')}` : ''}`],
     ['output', `${output} tokens`],
     ['cost', cost === null ? 'unknown: the model has no price' : `${cost.toFixed(4)} USD`],
   ]

@@ -12,6 +12,8 @@ const LIMITS = { stackSizeMb: 16, maxOldGenerationSizeMb: 64, maxYoungGeneration
 /** The end of a script: its own, or that of its thread. */
 export type ScriptEnd = IsolateEnd | { end: 'ended' }
 export interface RunningScript {
+  /** Resolves when the thread is loaded, or has ended: loading does not count towards the time of a script. */
+  readonly started: Promise<void>
   /** Resolves with the end of the script. Contract: never rejects. */
   readonly ended: Promise<ScriptEnd>
   answer(answer: IsolateAnswer): void
@@ -19,13 +21,12 @@ export interface RunningScript {
   stop(): void
 }
 
-let idle: { worker: Worker; timer: NodeJS.Timeout } | undefined
-let running = 0
-
-/** Starts a thread before it is needed. A ready thread has loaded the engine. */
-export function warmIsolate(): void {
-  if (!idle && running === 0) keepIdle(startWorker())
+interface Thread {
+  readonly worker: Worker
+  readonly ready: Promise<void>
 }
+let idle: (Thread & { timer: NodeJS.Timeout }) | undefined
+let running = 0
 
 /** Runs a script in a thread of its own. Throws VT_EXEC_LIMIT. */
 export function runIsolate(job: IsolateJob, onRequest: (request: IsolateRequest) => void): RunningScript {
@@ -34,7 +35,8 @@ export function runIsolate(job: IsolateJob, onRequest: (request: IsolateRequest)
       hint: 'Wait until one of them has ended.',
       retryable: true,
     })
-  const worker = takeIdle() ?? startWorker()
+  const thread = takeIdle() ?? startThread()
+  const { worker } = thread
   running += 1
   worker.ref()
   const ended = new Promise<ScriptEnd>((resolve) => {
@@ -42,7 +44,7 @@ export function runIsolate(job: IsolateJob, onRequest: (request: IsolateRequest)
       worker.off('message', receive).off('exit', exit)
       running -= 1
       if (isSpent) void worker.terminate()
-      else keepIdle(worker)
+      else keepIdle(thread)
       resolve(end)
     }
     const exit = (): void => settle({ end: 'ended' }, true)
@@ -54,13 +56,14 @@ export function runIsolate(job: IsolateJob, onRequest: (request: IsolateRequest)
   })
   worker.postMessage(job)
   return {
+    started: thread.ready,
     ended,
     answer: (answer) => worker.postMessage(answer),
     stop: () => void worker.terminate(),
   }
 }
 
-function startWorker(): Worker {
+function startThread(): Thread {
   // Loaded late: most runs start no thread.
   const { Worker } = process.getBuiltinModule('node:worker_threads')
   const worker = new Worker(programFile('plugins/unified_exec/isolate/worker.js'), {
@@ -74,19 +77,22 @@ function startWorker(): Worker {
   worker.on('exit', () => {
     if (idle?.worker === worker) takeIdle()
   })
+  const ready = new Promise<void>(
+    (resolve) => void worker.once('message', () => resolve()).once('exit', () => resolve()),
+  )
   worker.unref()
-  return worker
+  return { worker, ready }
 }
 
-function takeIdle(): Worker | undefined {
-  const worker = idle?.worker
-  clearTimeout(idle?.timer)
+function takeIdle(): Thread | undefined {
+  const thread = idle
+  clearTimeout(thread?.timer)
   idle = undefined
-  return worker
+  return thread
 }
 
-function keepIdle(worker: Worker): void {
+function keepIdle({ worker, ready }: Thread): void {
   worker.unref()
   if (idle) return void worker.terminate()
-  idle = { worker, timer: setTimeout(() => void takeIdle()?.terminate(), IDLE_MS).unref() }
+  idle = { worker, ready, timer: setTimeout(() => void takeIdle()?.worker.terminate(), IDLE_MS).unref() }
 }

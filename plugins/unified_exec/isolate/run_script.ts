@@ -56,7 +56,7 @@ async function followScript({ input }: Call<ScriptInput>, context: Context): Pro
     script.stop()
   }
   const seconds = Math.min(input.timeout_secs, settings.max_timeout_secs)
-  const timer = limitOwnTime(context, seconds * 1000, () => {
+  const timer = limitOwnTime(context, seconds * 1000, script.started, () => {
     why = 'timeout'
     stop()
   })
@@ -73,17 +73,26 @@ async function followScript({ input }: Call<ScriptInput>, context: Context): Pro
   }
 }
 
-/** Calls `expire` after `ms` of time in which no person was asked. */
-function limitOwnTime(context: Context, ms: number, expire: () => void): { clear(): void } {
-  const began = performance.now()
-  let timer: NodeJS.Timeout
+/** Calls `expire` after `ms` of time from the start in which no person was asked. */
+function limitOwnTime(context: Context, ms: number, started: Promise<void>, expire: () => void): { clear(): void } {
+  let began = 0
+  let timer: NodeJS.Timeout | undefined
+  let cleared = false
   const check = (): void => {
     const left = ms - (performance.now() - began - context.waited_ms)
     if (left <= 0) expire()
     else timer = setTimeout(check, Math.max(left, CHECK_MS))
   }
-  timer = setTimeout(check, ms)
-  return { clear: () => clearTimeout(timer) }
+  void started.then(() => {
+    began = performance.now()
+    if (!cleared) timer = setTimeout(check, ms)
+  })
+  return {
+    clear() {
+      cleared = true
+      clearTimeout(timer)
+    },
+  }
 }
 
 interface Services {

@@ -71,10 +71,10 @@ export class ScriptCalls {
     this.#giveTurn()
     call.ok = result.ok
     call.duration_ms = Math.round(performance.now() - began)
+    if (!result.ok) call.code = result.error.code
     this.#report(call)
     if (!result.ok) {
       this.failed += 1
-      call.code = result.error.code
       const { code, message, hint, next } = result.error
       return { error: { code, message, hint, ...(next && { next }) } }
     }

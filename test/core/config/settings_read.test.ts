@@ -89,6 +89,7 @@ const facts = [
   'supports_structured_output',
   'supports_responses_compaction',
   'supports_context_edits',
+  'supports_code_mode',
 ]
 for (const fact of facts) for (const kind of ['profile', 'provider']) whole[`$defs.${kind}.${fact}`] = 'shown'
 

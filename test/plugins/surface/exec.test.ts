@@ -428,7 +428,7 @@ describe('vtcode exec', () => {
       file.name,
       file.parameters.properties.action.enum,
       more,
-    ]).toEqual(['call_tool', [expect.stringMatching(/^unified_exec: /)], 'unified_file', ['read'], []])
+    ]).toEqual(['unified_exec', [], 'unified_file', ['read'], []])
     expect(JSON.stringify(first.tools)).not.toMatch(
       /unified_search|web_search|load_skill|apply_patch|"(?:write|edit|run)"|write\(|run\(/,
     )

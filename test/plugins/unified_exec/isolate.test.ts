@@ -5,6 +5,7 @@ import type { Config } from 'vtcode'
 import { bootKernel, type Booted } from 'vtcode/test'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call, output, rounds } from '../../support/exec.js'
+import { rawMcp } from '../../support/raw_mcp.js'
 
 const fixture = fileURLToPath(new URL('../../fixtures/mcp/server.mjs', import.meta.url))
 
@@ -231,6 +232,44 @@ return seen`
     const found = String(await result("return await tools('search text by regular expression')"))
     expect(found).toMatch(/search\.grep\(input: \{ pattern\?: string;.*\): Promise<\{ matches: /)
     expect(found.split('\n').length).toBeLessThanOrEqual(8)
+  })
+
+  it('returns the images of an output that the script returns', async () => {
+    const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+    writeFileSync(join(booted.root, 'dot.png'), Buffer.from(png, 'base64'))
+    const shown: any = await answer("const dot = await file.read({ path: 'dot.png' })\nreturn { dot }")
+    expect(shown.content).toMatchObject([{ type: 'image', mimeType: 'image/png' }])
+    const silent: any = await answer("const dot = await file.read({ path: 'dot.png' })\nreturn typeof dot")
+    expect(silent.content).toBeUndefined()
+  })
+
+  it('reports the progress of each call', async () => {
+    const texts: (string | undefined)[] = []
+    const onProgress = ({ text }: { text?: string }) => texts.push(text)
+    const code = "await file.read({ path: 'a.txt' })\nawait file.read({ path: 'none' }).catch(() => {})"
+    await booted.kernel.call('unified_exec', { action: 'code', code }, { onProgress })
+    expect(texts).toEqual([
+      expect.stringMatching(/^unified_file read: done in \d+ ms\n$/),
+      expect.stringMatching(/^unified_file read: VT_PATH_NOT_FOUND in \d+ ms\n$/),
+    ])
+  })
+
+  it('runs a script for an MCP client without a question, under the name with an underscore too', async () => {
+    const server = rawMcp(booted as never, ['mcp'])
+    server.send({
+      id: 'begin',
+      method: 'initialize',
+      params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+    })
+    await server.line(({ id }) => id === 'begin')
+    server.send({ method: 'notifications/initialized' })
+    const code = "return (await file.read({ path: 'a.txt' })).content.length"
+    for (const params of [
+      { name: 'unified_exec', arguments: { action: 'code', code } },
+      { name: 'unified_exec_code', arguments: { code } },
+    ])
+      expect((await server.call(params)).result?.content[0]?.text).toMatch(/^\[result\] 15\nexit 0/)
+    await server.end()
   })
 
   it('makes at most the permitted number of calls', async () => {

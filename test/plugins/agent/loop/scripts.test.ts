@@ -57,4 +57,46 @@ await new Promise((resolve) => setTimeout(resolve, 600_000))`
     expect((await run('resume', parent!, 'again')).out).toContain('three')
     expect(lastText(peer)).toContain('[result] a=1\n')
   })
+
+  it('suggests one script after three like calls in a row, once a conversation', async () => {
+    const grep = (pattern: string) => ({ toolCalls: [call('unified_search', { action: 'grep', pattern }) as never] })
+    const replies = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map(grep)
+    const peer = hold(await startPeer([...replies, { content: 'done' }, ...replies, { content: 'done' }]))
+    const place = hold(await home(peer, { 'a.txt': 'abc' }))
+    await vtcode(place, ['exec', '--quiet', '--mode', 'auto', 'go'])
+    const results = peer.bodies
+      .at(-1)
+      .messages.filter(({ role }: any) => role === 'tool')
+      .map(({ content }: any) => content)
+    expect(results.map((text: string) => text.includes('[script]'))).toEqual([
+      false,
+      false,
+      true,
+      false,
+      false,
+      false,
+      false,
+    ])
+    const script = /^\[script\] unified_exec code can make these 3 calls at once, and more: (.*)$/m.exec(
+      results[2],
+    )![1]!
+    const made = await vtcode(place, [
+      'call',
+      'unified_exec',
+      'code',
+      '--code',
+      `const all = await (async () => { ${script} })(); return all.length`,
+    ])
+    expect(JSON.parse(made.out)).toMatchObject({ output: { result: 3, call_count: 3 } })
+  })
+
+  it('omits scripts from lists and suggestions for a model without code mode', async () => {
+    const grep = (pattern: string) => ({ toolCalls: [call('unified_search', { action: 'grep', pattern }) as never] })
+    const peer = hold(await startPeer([...['a', 'b', 'c'].map(grep), { content: 'done' }]))
+    const provider = { profiles: { m: { supports_code_mode: false } } }
+    const place = hold(await home(peer, {}, { provider } as never))
+    await vtcode(place, ['exec', '--quiet', '--mode', 'auto', 'go'])
+    expect(peer.bodies.length).toBe(4)
+    expect(JSON.stringify(peer.bodies)).not.toMatch(/\[script\]|code\(code\)|"code"/)
+  })
 })
