@@ -61,11 +61,13 @@ function renderSuggestion(thread: Conversation, slot: string, inputs: readonly J
   return Buffer.byteLength(text) > LIMITS.bytes ? undefined : text
 }
 
-/** Returns the effects of a call that ended; those of a script are those of its calls. */
+/** Returns the effects of a call that ended; those of a script are its own and those of its calls. */
 export function findDoneEffects(
   { effects, meaning }: { effects: readonly Effect[]; meaning: CallMeaning },
   result: Result,
 ): readonly Effect[] {
   const done = meaning.slot?.runs_calls && result.ok ? result.output['effects'] : undefined
-  return Array.isArray(done) ? (done as Effect[]) : effects
+  if (!Array.isArray(done)) return effects
+  const own = meaning.prepared?.effects ?? effects
+  return effects.filter((effect) => own.includes(effect) || done.includes(effect))
 }

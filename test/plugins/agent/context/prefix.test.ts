@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { rounds } from '../../../support/exec.js'
 import { hold } from '../../../support/inside.js'
 import { call, home, startPeer, vtcode } from '../../../support/peer.js'
 
@@ -11,11 +12,15 @@ const steps = (out: string): any[] =>
     .filter(({ type }) => type === 'step.completed')
 
 describe('the prefix of requests', () => {
-  it('reports the common bytes of each request, and no break in 40 steps of one conversation', async () => {
-    const count = 40
+  it('reports the common bytes of each request, and no break in the steps of one conversation', async () => {
+    const count = rounds(35, 200)
     const files = Object.fromEntries(Array.from({ length: count }, (_, at) => [`${at}.txt`, `text ${at}\n`.repeat(40)]))
     const peer = hold(await startPeer([...Object.keys(files).map(read), { content: 'done' }]))
-    const place = hold(await home(peer, files))
+    const settings = {
+      agent: { model: 'peer/m', harness: { max_tool_calls_per_turn: 0 } },
+      tools: { max_tool_loops: 0 },
+    }
+    const place = hold(await home(peer, files, { settings } as never))
     const { out } = await vtcode(place, ['exec', '--json', '--mode', 'auto', 'go'])
     const prefixes = steps(out).map(({ prefix }) => prefix)
     expect(prefixes.length).toBe(count + 1)
