@@ -87,12 +87,13 @@ function readServerFile(place: PackagePlace, name: string): ReturnType<PackageRe
 
 function readAs(format: string, place: PackagePlace, read: (found: Package) => boolean): ReturnType<PackageReader> {
   const found = new Package(format, place)
-  const usable = read(found)
+  const usable = read(found) && !found.isRefused
   const others = MARKERS.filter(
     (path) => !MARKERS_BY_FORMAT[format]?.includes(path) && existsSync(join(place.root, path)),
   )
   if (usable && others.length > 0) found.reportOtherManifests(others)
   const { manifests, diagnostics, native, skills } = found
-  return { format, manifests: usable ? manifests : [], diagnostics, usable, ...omitUndefined({ native, skills }) }
+  if (!usable) return { format, manifests: [], diagnostics, usable }
+  return { format, manifests, diagnostics, usable, ...omitUndefined({ native, skills }) }
 }
 export default packages

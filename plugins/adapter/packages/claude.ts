@@ -24,14 +24,15 @@ const UNSUPPORTED_KEYS = [
  * Reads a plugin of Claude Code or Codex. Returns false when a known key has a wrong type: then nothing of it is used.
  */
 export function readClaudePlugin(found: Package, manifest: JsonObject, file: string): boolean {
+  const codex = found.format === 'Codex'
   const wrong = TEXT_KEYS.find((key) => manifest[key] !== undefined && typeof manifest[key] !== 'string')
   if (wrong !== undefined) {
     found.reportInvalid(`${file}: '${wrong}' is not a string.`, file)
     return false
   }
+  if (!codex) reportRefusals(found, manifest, file)
   found.needs = parseNeeds(manifest['userConfig'])
   found.variable = (key) => `CLAUDE_PLUGIN_OPTION_${key.replace(/\W/g, '_').toUpperCase()}`
-  const codex = found.format === 'Codex'
   const usual = listUsualPlaces(found, manifest)
   for (const { document, file: place } of readDocuments(found, manifest['mcpServers'], usual.servers, file))
     if (document) readServers(found, document, place)
@@ -51,7 +52,7 @@ export function readClaudePlugin(found: Package, manifest: JsonObject, file: str
   )
   found.skills = () =>
     collectSkills(found, {
-      skills: [...usual.skills, ...listPaths('skills')],
+      skills: listSkillPaths(usual.skills, listPaths('skills'), codex),
       commands,
       agents: [...new Set(agents)],
       instructions: codex ? listPaths('instructions') : [],
@@ -84,6 +85,23 @@ function listUsualPlaces(found: Package, { strict }: JsonObject): UsualPlaces {
   }
 }
 
+/** Returns the folders of skills. In Codex, paths that begin with `./` replace the usual one; others do not count. */
+function listSkillPaths(usual: readonly string[], declared: readonly string[], codex: boolean): readonly string[] {
+  const counted = declared.filter((path) => !codex || path.startsWith('./'))
+  return codex && counted.length > 0 ? [...counted, ...usual.filter((path) => path === '.')] : [...usual, ...counted]
+}
+
+/** Reports what Claude Code refuses to install. */
+function reportRefusals(found: Package, manifest: JsonObject, file: string): void {
+  const name = manifest['name']
+  if (typeof name === 'string' && /\s/.test(name))
+    found.reportForeign(`its name ${JSON.stringify(name)} has a space`, file)
+  for (const key of ['commands', 'agents', 'skills'])
+    for (const path of [manifest[key]].flat())
+      if (typeof path === 'string' && !path.startsWith('./'))
+        found.reportForeign(`the path ${JSON.stringify(path)} in '${key}' does not begin with './'`, file)
+}
+
 /** Returns the paths of commands, or names with their files. Lists that only describe the usual folder name no path. */
 function parseCommandPlaces(raw: unknown): CommandPlace[] {
   if (isObject(raw))
@@ -104,10 +122,13 @@ function readDocuments(found: Package, raw: unknown, usual: readonly string[], f
   const paths = [...new Set([...(raw === undefined ? usual : []), ...named])]
   return [
     ...parts.filter(isObject).map((document) => ({ document, file })),
-    ...paths.map((path) => ({
-      document: found.readJson(path),
-      file: `${found.place.root}/${path.replace(/^\.\//, '')}`,
-    })),
+    ...paths.map((path) => {
+      const own = `${found.place.root}/${path.replace(/^\.\//, '')}`
+      const document = found.readJson(path)
+      // Without its guards or servers a plugin does less than it promises.
+      if (!document && named.includes(path)) found.refuse(`${own} cannot be used, or does not exist.`, own)
+      return { document, file: own }
+    }),
   ]
 }
 

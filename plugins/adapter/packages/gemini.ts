@@ -37,6 +37,7 @@ export function readGeminiExtension(found: Package, manifest: JsonObject): boole
   addHooks(found, [hooks], { dialect: 'gemini', names: { literals }, env, units: 1000 })
   const listTexts = (key: string): readonly string[] => [manifest[key] ?? []].flat().map(toText)
   const instructions = manifest['contextFileName'] === undefined ? ['GEMINI.md'] : listTexts('contextFileName')
+  reportGeminiFaults(found, manifest, manifest['contextFileName'] === undefined ? [] : instructions, file)
   const agents = found.listPackageFiles('agents', '.md').map((name) => `agents/${name}`)
   found.skills = () =>
     collectSkills(found, { skills: ['skills'], instructions, agents, more: () => readTomlCommands(found) })
@@ -63,3 +64,13 @@ const parseSettings = (raw: unknown) =>
       ),
     ),
   )
+
+/** Reports a missing version and context file, and a list of agents, which Gemini reads from their folder only. */
+function reportGeminiFaults(found: Package, manifest: JsonObject, contexts: readonly string[], file: string): void {
+  if (typeof manifest['version'] !== 'string') found.reportForeign(`'version' is missing`, file)
+  if (manifest['agents'] !== undefined)
+    found.reportInvalid(`${file}: 'agents' does not count; agents are read from the folder agents/.`, file)
+  for (const name of contexts)
+    if (!found.resolveInside(name))
+      found.reportInvalid(`${file}: the context file ${JSON.stringify(name)} does not exist.`, file)
+}

@@ -37,20 +37,13 @@ export function addHooks(found: Package, sources: readonly HookDocument[], manne
   let from: string | undefined
   for (const { document, file } of sources) {
     const events = isObject(document?.['hooks']) ? document['hooks'] : (document ?? {})
-    for (const [event, groups] of Object.entries(events)) {
-      if (!Array.isArray(groups)) continue
+    for (const [event, group] of listGroups(found, events, file)) {
       const known = parseEventName(event)
-      for (const group of groups) {
-        if (!isObject(group) || !Array.isArray(group['hooks'])) {
-          found.reportInvalid(`${file}: a group of ${event} has no list 'hooks' and is left out.`, file)
-          continue
-        }
-        const hooks = group['hooks'].flatMap((entry) => toEntry(found, entry, file, manner, types) ?? [])
-        if (known === undefined) never.add(event)
-        else if (hooks.length > 0) {
-          from ??= file
-          ;(block[known] ??= []).push(toGroup(group['matcher'], hooks, manner))
-        }
+      const hooks = group.hooks.flatMap((entry) => toEntry(found, entry, file, manner, types) ?? [])
+      if (known === undefined) never.add(event)
+      else if (hooks.length > 0) {
+        from ??= file
+        ;(block[known] ??= []).push(toGroup(group.matcher, hooks, manner))
       }
     }
   }
@@ -58,6 +51,38 @@ export function addHooks(found: Package, sources: readonly HookDocument[], manne
   const reasons = Object.fromEntries([...types].map((type) => [describeUnserved(type), 1]))
   const [place] = [...sources.map(({ file }) => file), found.place.root]
   found.reportUnsupported({ 'Lifecycle hooks for events that never happen here': [...never], ...reasons }, place!)
+}
+
+/** Returns whether hooks of an event can stop a call. */
+const isGuardEvent = (event: string): boolean =>
+  ['PreToolUse', 'PermissionRequest'].some((guard) => parseEventName(event) === parseEventName(guard))
+
+/** Returns whether a hook names what runs: a command, an address, or a judge of another program. */
+function isRunnable(entry: unknown): boolean {
+  const { type = 'command', command, url } = isObject(entry) ? entry : {}
+  if (type === 'command') return typeof command === 'string' && command !== ''
+  return type === 'http' ? typeof url === 'string' : Object.hasOwn(UNSERVED_REASONS, toText(type))
+}
+
+/** Returns the groups of each event. Refuses the package for a malformed group of guards, and reports others. */
+function* listGroups(
+  found: Package,
+  events: JsonObject,
+  file: string,
+): Generator<[event: string, group: { matcher: unknown; hooks: unknown[] }]> {
+  for (const [event, groups] of Object.entries(events)) {
+    if (!Array.isArray(groups)) {
+      if (isGuardEvent(event)) found.refuse(`${file}: '${event}' is not a list.`, file)
+      continue
+    }
+    for (const group of groups as unknown[]) {
+      const { matcher, hooks } = isObject(group) ? group : {}
+      if (isGuardEvent(event) && !(Array.isArray(hooks) && hooks.every(isRunnable)))
+        found.refuse(`${file}: a group of ${event} has no list 'hooks' of commands or addresses.`, file)
+      else if (Array.isArray(hooks)) yield [event, { matcher, hooks }]
+      else found.reportInvalid(`${file}: a group of ${event} has no list 'hooks' and is left out.`, file)
+    }
+  }
 }
 
 const describeUnserved = (type: string): string =>

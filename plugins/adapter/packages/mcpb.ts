@@ -16,6 +16,12 @@ export function readBundle(found: Package, manifest: JsonObject): boolean {
     found.reportInvalid(`${file}: 'server.mcp_config' has no 'command'.`, file)
     return false
   }
+  const entry = server['entry_point']
+  if (typeof entry === 'string' && !found.resolveInside(entry)) {
+    found.refuse(`${file}: the entry point ${JSON.stringify(entry.slice(0, 200))} does not exist.`, file)
+    return false
+  }
+  reportMissing(found, manifest, server, file)
   const overrides = isObject(declared['platform_overrides'])
     ? declared['platform_overrides'][process.platform]
     : undefined
@@ -33,7 +39,7 @@ export function readBundle(found: Package, manifest: JsonObject): boolean {
     found,
     toText(manifest['name']),
     { command, args, env: variables, ...(requires && { requires }) },
-    { literals },
+    { literals, isComplete: true },
     file,
   )
   const prompts = (Array.isArray(manifest['prompts']) ? manifest['prompts'] : []).filter(isObject)
@@ -50,6 +56,18 @@ export function readBundle(found: Package, manifest: JsonObject): boolean {
     file,
   )
   return true
+}
+
+/** Reports the fields without which `mcpb validate` (2.1.2) refuses a bundle. */
+function reportMissing(found: Package, manifest: JsonObject, server: JsonObject, file: string): void {
+  const texts = ['name', 'version', 'description'].filter((key) => typeof manifest[key] !== 'string')
+  const missing = [
+    ...texts,
+    ...(isObject(manifest['author']) ? [] : ['author']),
+    ...(typeof server['entry_point'] === 'string' ? [] : ['server.entry_point']),
+    ...(['node', 'python', 'binary', 'uv'].includes(toText(server['type'])) ? [] : ['server.type']),
+  ]
+  if (missing.length > 0) found.reportForeign(`it has no valid ${missing.map((key) => `'${key}'`).join(', ')}`, file)
 }
 
 /** Converts a prompt. `${arguments.x}` in its text marks a value that the user fills in. */

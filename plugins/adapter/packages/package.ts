@@ -20,6 +20,8 @@ const MAX_FILES = 500
 export class Package {
   native?: ReturnType<PackageReader>['native']
   skills?: () => PackageSkills
+  /** Set when nothing of the package may be used. */
+  isRefused = false
   readonly manifests: { file: string; manifest: Manifest; read?: string }[] = []
   /** The hash of the read bytes, by file. */
   readonly #read = new Map<string, string>()
@@ -63,6 +65,15 @@ export class Package {
       'Fix the named file, or ask its author.',
       file,
     )
+  }
+  /** Refuses the whole package: without this part it would do less than its author promises, such as guard calls. */
+  refuse(problem: string, file: string): void {
+    this.isRefused = true
+    this.report('VT_FORMAT_INVALID', 'warning', problem, 'Nothing of the package is used. Fix the named file.', file)
+  }
+  /** Reports what the program of the format refuses, although this program can use it. */
+  reportForeign(problem: string, file: string): void {
+    this.reportInvalid(`${this.format} refuses the package: ${problem}.`, file)
   }
   /** Reports each unsupported part, with the number or the names of its entries. */
   reportUnsupported(parts: Record<string, number | readonly string[]>, file: string): void {

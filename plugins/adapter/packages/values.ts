@@ -10,6 +10,8 @@ export interface Names {
   literals: Readonly<Record<string, string>>
   /** Set when every other name is an environment variable of the user. */
   environment?: boolean
+  /** Set when no other name has a meaning. */
+  isComplete?: boolean
 }
 /** The values that a package needs: options come from the settings, secrets from where they are stored. */
 export interface Needs {
@@ -64,7 +66,7 @@ export const toVariables = ({ options, secrets }: Needs, nameOf: (key: string) =
  */
 export function parseTextValue(
   text: string,
-  { literals, environment = false }: Names,
+  { literals, environment = false, isComplete = false }: Names,
   { options, secrets }: Needs,
 ): ValueTemplate {
   const parts: ValueTemplate[] = []
@@ -77,21 +79,31 @@ export function parseTextValue(
   for (const { 0: whole, 1: key, 2: name = '', 3: otherwise, index } of text.matchAll(REFERENCE)) {
     add(text.slice(end, index))
     end = index + whole.length
-    if (key !== undefined) {
-      if (!Object.hasOwn(options, key) && !Object.hasOwn(secrets, key))
-        throw new Error(`it names the value '${key}', which the package does not declare`)
-      add(Object.hasOwn(secrets, key) ? { secret: key } : { option: key })
-    } else if (Object.hasOwn(literals, name)) add(literals[name]!)
+    if (key !== undefined) add(toUserValue(key, { options, secrets }))
+    else if (Object.hasOwn(literals, name)) add(literals[name]!)
     else if (environment && name !== '/') add({ env: name, ...(otherwise !== undefined && { default: otherwise }) })
+    else if (isComplete) throw new Error(`it names ${whole}, which no host fills in`)
     else add(whole)
   }
   add(text.slice(end))
-  const list = parts.length > 1 ? parts.find((part) => isList(part, options)) : undefined
+  if (parts.length < 2) return parts[0] ?? ''
+  requireNoList(parts, text, options)
+  return { join: parts }
+}
+
+function toUserValue(key: string, { options, secrets }: Pick<Needs, 'options' | 'secrets'>): JsonObject {
+  if (!Object.hasOwn(options, key) && !Object.hasOwn(secrets, key))
+    throw new Error(`it names the value '${key}', which the package does not declare`)
+  return Object.hasOwn(secrets, key) ? { secret: key } : { option: key }
+}
+
+function requireNoList(parts: readonly ValueTemplate[], text: string, options: Needs['options']): void {
+  const list = parts.find((part) => isList(part, options)) as JsonObject | undefined
   if (list)
     throw new Error(
-      `it joins the list '${toText((list as JsonObject)['option'])}' with other text in '${text}'; a list needs an argument of its own`,
+      `it joins the list '${toText(list['option'])}' with other text in '${text}'; ` +
+        'a list needs an argument of its own',
     )
-  return parts.length > 1 ? { join: parts } : (parts[0] ?? '')
 }
 
 /** Returns whether a value is a list of the user, which only an argument of its own can hold. */

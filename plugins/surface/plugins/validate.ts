@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { relative, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { findProgram, listSearchFolders } from '../../../core/system/index.js'
 import type { Diagnostic, Io, Kernel } from '../../../core/index.js'
 import { inspect, type Inspection } from '../../../core/manifests/index.js'
@@ -110,6 +110,8 @@ function createRows({ root, contributions, invalid, diagnostics }: Inspection): 
 
 /** Creates the row for diagnostics that concern no single contribution. */
 function createGeneralRow({ contributions, invalid, skills, diagnostics, root, name }: Inspection): Row {
+  // An extension may have nothing but instructions.
+  const isPackage = existsSync(join(root, 'gemini-extension.json'))
   const files = [...contributions, ...invalid].map(({ file }) => file)
   const rest = diagnostics.filter(
     (one) => !one.files.some((file) => files.some((known) => file === known || file.startsWith(`${known}:`))),
@@ -118,11 +120,14 @@ function createGeneralRow({ contributions, invalid, skills, diagnostics, root, n
     rest
       .filter((one) => toLevel(one) === severity)
       .map(({ message, files: [file] }) => (file ? `${relative(root, file) || name}: ${message}` : message))
+  const isEmpty = contributions.length + invalid.length + skills.length === 0
+  const faults = isEmpty ? rest.filter(({ code }) => code === 'VT_FORMAT_INVALID') : []
+  const warnings = formatMessages('warning')
+  // The faults of a package that gives nothing are why.
+  if (faults.length > 0) return { ...createRow(''), errors: [...formatMessages('error'), ...warnings], warnings: [] }
   const nothing =
-    contributions.length + invalid.length + skills.length === 0
-      ? ['The folder contains no manifest, no package of a known format and no skill.']
-      : []
-  return { ...createRow(''), errors: [...formatMessages('error'), ...nothing], warnings: formatMessages('warning') }
+    isEmpty && !isPackage ? ['The folder contains no manifest, no package of a known format and no skill.'] : []
+  return { ...createRow(''), errors: [...formatMessages('error'), ...nothing], warnings }
 }
 
 function render(

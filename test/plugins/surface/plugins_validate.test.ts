@@ -445,3 +445,84 @@ describe('vtcode plugins show', () => {
     })
   })
 })
+
+describe('vtcode plugins validate: verdicts of other programs', () => {
+  const json = (value: unknown) => JSON.stringify(value)
+  const skill = (name: string) => `---\nname: ${name}\ndescription: Does one thing well.\n---\n`
+  const claude = (fields: object, more: Files = {}): Files => ({
+    'p/.claude-plugin/plugin.json': json({ name: 'p', ...fields }),
+    'p/commands/c.md': 'Do it.\n',
+    'p/more/d.md': 'Do it.\n',
+    ...more,
+  })
+  const bundle = (fields: object, more: Files = { 'p/s.js': '' }): Files => ({
+    'p/manifest.json': json({
+      manifest_version: '0.3',
+      name: 'p',
+      version: '1.0.0',
+      description: 'd',
+      author: { name: 'a' },
+      server: { type: 'node', entry_point: 's.js', mcp_config: { command: 'node', args: ['${__dirname}/s.js'] } },
+      ...fields,
+    }),
+    ...more,
+  })
+  const server = (fields: object) => ({
+    server: { type: 'node', entry_point: 's.js', mcp_config: { command: 'node' }, ...fields },
+  })
+  const gemini = (fields: object, more: Files = { 'p/GEMINI.md': 'Be brief.\n' }): Files => ({
+    'p/gemini-extension.json': json({ name: 'p', version: '1.0.0', ...fields }),
+    'p/commands/c.toml': 'prompt = "Do it."\n',
+    ...more,
+  })
+  const contextOnly = { 'p/gemini-extension.json': json({ name: 'p', version: '1.0.0' }), 'p/GEMINI.md': 'x' }
+  const unknownName = server({ mcp_config: { command: 'node', args: ['${foo}'] } })
+  const guard = { 'p/hooks/hooks.json': json({ hooks: { PreToolUse: [{ matcher: 'Bash' }] } }) }
+
+  // The last column: what the program of the format does. Bundles: `mcpb validate` and `getMcpConfigForManifest` of
+  // @anthropic-ai/mcpb 2.1.2, run. The others: from their public documents, not run.
+  it.each<[string, Files, 'valid' | 'warning' | 'invalid', RegExp, string]>([
+    ['a bundle', bundle({}), 'valid', /^/, 'passes'],
+    ['a bundle without a version', bundle({ version: undefined }), 'warning', /'version'/, 'refused'],
+    ['a bundle without an author', bundle({ author: undefined }), 'warning', /'author'/, 'refused'],
+    ['a bundle of an unknown type', bundle(server({ type: 'perl' })), 'warning', /'server\.type'/, 'refused'],
+    ['a bundle with no entry point', bundle(server({ entry_point: undefined })), 'warning', /entry_point/, 'refused'],
+    ['a bundle whose entry point is missing', bundle({}, {}), 'invalid', /"s\.js" does not exist/, 'passes'],
+    ['a bundle with an unknown name', bundle(unknownName), 'invalid', /\$\{foo\}, which no host/, 'passes'],
+    ['a plugin', claude({}), 'valid', /^/, 'installs'],
+    ['a plugin with a space in its name', claude({ name: 'a b' }), 'warning', /has a space/, 'refused'],
+    ['a plugin with a path without ./', claude({ commands: 'more' }), 'warning', /does not begin/, 'refused'],
+    ['a plugin without its hooks', claude({ hooks: './gone.json' }), 'invalid', /gone\.json cannot/, 'stopped'],
+    ['a plugin without its servers', claude({ mcpServers: './gone.json' }), 'invalid', /gone\.json/, 'stopped'],
+    ['a plugin with a malformed guard', claude({}, guard), 'invalid', /PreToolUse has no list/, 'stopped'],
+    ['a plugin whose name is a number', claude({ name: 1 }), 'invalid', /'name' is not a string/, 'refused'],
+    ['an extension', gemini({}), 'valid', /^/, 'installs'],
+    ['an extension without a version', gemini({ version: undefined }), 'warning', /'version' is missing/, 'refused'],
+    ['an extension without its context', gemini({ contextFileName: 'no.md' }), 'warning', /"no\.md"/, 'a warning'],
+    ['an extension that lists agents', gemini({ agents: './agents' }), 'warning', /'agents' does not/, 'ignored'],
+    ['an extension of a context only', contextOnly, 'valid', /^/, 'installs'],
+  ])('judges %s', async (_, files, verdict, message) => {
+    const { code, contributions } = await validate(files, 'p')
+    const errors = contributions.flatMap((one) => one.errors)
+    const warnings = contributions.flatMap((one) => one.warnings)
+    expect([code, errors.length > 0, warnings.length > 0]).toEqual([
+      verdict === 'invalid' ? 1 : 0,
+      verdict === 'invalid',
+      verdict === 'warning',
+    ])
+    expect([...errors, ...warnings].join('\n')).toMatch(message)
+  })
+
+  it.each([
+    ['./more', ['b']],
+    ['more', ['a']],
+  ])('reads the skills of a Codex plugin that declares %s', async (skills, names) => {
+    await using made = await tempWorkspace({
+      'p/.codex-plugin/plugin.json': json({ name: 'p', version: '1.0.0', description: 'd', skills }),
+      'p/skills/a/SKILL.md': skill('a'),
+      'p/more/b/SKILL.md': skill('b'),
+    })
+    const { stdout } = await vtcode(made, ['plugins', 'validate', 'p', '--json'])
+    expect((JSON.parse(stdout) as { skills: string[] }).skills).toEqual(names)
+  })
+})

@@ -120,6 +120,6 @@ it('fills the prompts of a bundle with arguments by name', async () => {
       },
     ],
   }
-  await using vt = await boot({ 'plugin.json/x': '', 'manifest.json': json(manifest) })
+  await using vt = await boot({ 'plugin.json/x': '', 'x.js': '', 'manifest.json': json(manifest) })
   expect(await called(vt, 'ask', '"the sea" calm')).toBe('About the sea, calm; ${arguments.other}.')
 })

@@ -79,14 +79,42 @@ describe('lifecycle hooks of a Claude Code plugin', () => {
     expect(verdict(await read(made.vt))).toBe('VT_POLICY_DENIED Not this.')
   })
 
+  it.each([
+    [
+      'names a file of hooks that does not exist',
+      { hooks: './gone.json' },
+      undefined,
+      /gone\.json cannot be used, or does not exist/,
+    ],
+    [
+      'names a file of servers that does not exist',
+      { mcpServers: './gone.json' },
+      undefined,
+      /gone\.json cannot be used, or does not exist/,
+    ],
+    ['has a guard without a list of hooks', {}, { PreToolUse: [{ matcher: 'Read' }] }, /PreToolUse has no list/],
+    ['has guards that are no list', {}, { PreToolUse: 'x' }, /'PreToolUse' is not a list/],
+    ['has a guard without a command', {}, { PreToolUse: [{ hooks: [{ type: 'command' }] }] }, /PreToolUse has no list/],
+    ['has a guard of an unknown type', {}, { PermissionRequest: [{ hooks: [{ type: 'x' }] }] }, /has no list/],
+  ])('refuses a whole plugin that %s', async (_, fields, hooks, message) => {
+    await using made = await boot({
+      '.claude-plugin/plugin.json': json({ name: 'pack', ...fields }),
+      'skills/a/SKILL.md': '---\nname: a\ndescription: Does one thing.\n---\n',
+      ...(hooks && { 'hooks/hooks.json': json({ hooks }) }),
+    })
+    expect(told(made.vt.kernel, 'VT_FORMAT_INVALID')).toMatch(message)
+    const listed: any = await made.vt.call('list_skills', {})
+    expect(JSON.stringify(listed.output)).not.toContain('pack:a')
+  })
+
   it('names each Claude Code hook that is not supported and runs the others', async () => {
     const hooks = {
       PreToolUse: [
         hook('${CLAUDE_PLUGIN_ROOT}/guard.sh'),
-        { hooks: [{ type: 'prompt', prompt: 'Wise?' }, { type: 'command' }, 7] },
-        { matcher: 'Read' },
+        { hooks: [{ type: 'prompt', prompt: 'Wise?' }] },
         hook('x ${user_config.key}'),
       ],
+      PostToolUse: [{ hooks: [{ type: 'command' }, 7] }, { matcher: 'Read' }],
       SubagentStop: [hook('true')],
       TeammateIdle: [hook('true')],
       WorktreeCreate: [hook('true'), hook('true')],
@@ -101,7 +129,7 @@ describe('lifecycle hooks of a Claude Code plugin', () => {
       /never happen here .*\(2: TeammateIdle, WorktreeCreate\)[\s\S]*of type prompt, because no model judges calls here, .*\(1\)/,
     )
     expect(told(made.vt.kernel, 'VT_FORMAT_INVALID')).toMatch(
-      /no command[\s\S]*no command[\s\S]*no list 'hooks'[\s\S]*value of the user into a shell command/,
+      /value of the user into a shell command[\s\S]*no command[\s\S]*no command[\s\S]*no list 'hooks'/,
     )
   })
 

@@ -153,7 +153,6 @@ it('stops at links that form a circle or leave the package and reads nothing thr
     skills: ['./out', './loop', '../..'],
     commands: ['./commands', './abs.md'],
     agents: '../../..',
-    hooks: ['../../../../etc/passwd', './hooks.json'],
   })
   await using made = await boot(
     { '.claude-plugin/plugin.json': manifest, 'commands/good.md': 'Good.' },
@@ -162,7 +161,6 @@ it('stops at links that form a circle or leave the package and reads nothing thr
         ['out', '/etc'],
         ['loop', '.'],
         ['abs.md', '/etc/passwd'],
-        ['hooks.json', '/etc/passwd'],
         ['skills', '../..'],
         ['agents', '/'],
         ['bin', '/'],

@@ -45,7 +45,7 @@ it.each<[string, Record<string, string>, string[]]>([
   [
     'has hooks in a form of its own',
     {
-      '.claude-plugin/plugin.json': manifest({ hooks: { PreToolUse: [{ name: 'approve', script: 'approve.py' }] } }),
+      '.claude-plugin/plugin.json': manifest({ hooks: { PostToolUse: [{ name: 'approve', script: 'approve.py' }] } }),
       'commands/go.md': command,
     },
     ['odd:go'],

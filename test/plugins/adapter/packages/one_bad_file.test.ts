@@ -126,7 +126,7 @@ it('reports broken parts of an installed package in doctor only, and of a worksp
   const files = {
     'pkg/.claude-plugin/plugin.json': '{ "name": "half" }',
     'pkg/hooks/hooks.json':
-      '{ "hooks": { "PreToolUse": [{ "matcher": "Nothing" }], "Stop": [{ "hooks": [{ "type": "prompt", "prompt": "Done?" }] }] } }',
+      '{ "hooks": { "PostToolUse": [{ "matcher": "Nothing" }], "Stop": [{ "hooks": [{ "type": "prompt", "prompt": "Done?" }] }] } }',
     'pkg/.mcp.json': '{ "mcpServers": { "odd": { "type": "ws", "url": "wss://x.example" } } }',
     'pkg/skills/good/SKILL.md': skill('good'),
   }
