@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { join, relative, resolve } from 'node:path'
+import { relative, resolve } from 'node:path'
 import { findProgram, listSearchFolders } from '../../../core/system/index.js'
 import type { Diagnostic, Io, Kernel } from '../../../core/index.js'
 import { inspect, type Inspection } from '../../../core/manifests/index.js'
@@ -69,7 +69,7 @@ function addGeneral(rows: Map<string, Row>, whole: Row): void {
   if (whole.errors.length + whole.warnings.length > 0) rows.set('', whole)
 }
 
-/** Warns about a missing program, which is no fault of the plugin. */
+/** Warns about a missing program. */
 function findMissingProgram(program: unknown, { workspace }: Kernel, { env }: Io): string[] {
   if (typeof program !== 'string' || !/^[^/\\{]+$/.test(program)) return []
   if (findProgram(program, listSearchFolders(env['PATH'], workspace))) return []
@@ -78,10 +78,7 @@ function findMissingProgram(program: unknown, { workspace }: Kernel, { env }: Io
 
 const createRow = (id: string): Row => ({ id, errors: [], warnings: [], examples: createCounts() })
 
-/**
- * Returns the level of a diagnostic. Unsupported parts of a package are warnings, because they are no fault of the
- * package.
- */
+/** Returns the level of a diagnostic. Unsupported parts are no fault of a package. */
 const toLevel = ({ code, severity }: Diagnostic): Diagnostic['severity'] =>
   code.startsWith('VT_FORMAT_') ? 'warning' : severity
 
@@ -102,7 +99,7 @@ function createRows({ root, contributions, invalid, diagnostics }: Inspection): 
   const bad = invalid.map(({ id, file, state, reason = '' }) => {
     const warnings = findDiagnostics(file).map(formatMessage)
     const texts = warnings.length > 0 ? warnings : [reason]
-    // A missing requirement of this machine is no fault of the plugin.
+    // Another machine may have what is missing.
     return state === 'invalid' ? { ...createRow(id), errors: texts } : { ...createRow(id), warnings: texts }
   })
   return [...good, ...bad]
@@ -110,24 +107,21 @@ function createRows({ root, contributions, invalid, diagnostics }: Inspection): 
 
 /** Creates the row for diagnostics that concern no single contribution. */
 function createGeneralRow({ contributions, invalid, skills, diagnostics, root, name }: Inspection): Row {
-  // An extension may have nothing but instructions.
-  const isPackage = existsSync(join(root, 'gemini-extension.json'))
   const files = [...contributions, ...invalid].map(({ file }) => file)
   const rest = diagnostics.filter(
     (one) => !one.files.some((file) => files.some((known) => file === known || file.startsWith(`${known}:`))),
   )
-  const formatMessages = (severity: Diagnostic['severity']) =>
+  const list = (level: Diagnostic['severity']) =>
     rest
-      .filter((one) => toLevel(one) === severity)
+      .filter((one) => toLevel(one) === level)
       .map(({ message, files: [file] }) => (file ? `${relative(root, file) || name}: ${message}` : message))
-  const isEmpty = contributions.length + invalid.length + skills.length === 0
-  const faults = isEmpty ? rest.filter(({ code }) => code === 'VT_FORMAT_INVALID') : []
-  const warnings = formatMessages('warning')
-  // The faults of a package that gives nothing are why.
-  if (faults.length > 0) return { ...createRow(''), errors: [...formatMessages('error'), ...warnings], warnings: [] }
-  const nothing =
-    isEmpty && !isPackage ? ['The folder contains no manifest, no package of a known format and no skill.'] : []
-  return { ...createRow(''), errors: [...formatMessages('error'), ...nothing], warnings }
+  const row = { ...createRow(''), errors: list('error'), warnings: list('warning') }
+  if (files.length + skills.length > 0) return row
+  if (rest.some(({ code }) => code === 'VT_FORMAT_INVALID')) row.errors.push(...row.warnings.splice(0))
+  // An extension may have only instructions.
+  else if (!existsSync(`${root}/gemini-extension.json`))
+    row.errors.push('The folder contains no manifest, no package of a known format and no skill.')
+  return row
 }
 
 function render(
