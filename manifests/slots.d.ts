@@ -974,10 +974,10 @@ export interface BuiltinSlots {
       cursor: number
       pid?: number
       sandbox?: 'none' | 'bwrap'
-      /** Files copied before a command without approval in the sandbox, and its changes to them. */
+      /** Entries kept before the command, and its changes to files. */
       checkpoint?: {
         files: number
-        /** All files that are not ignored were copied. */
+        /** All files were kept. */
         complete: boolean
         changed: {
           path: string

@@ -317,7 +317,7 @@ describe('manifest, module and test', () => {
     const known = new Set(withModule.map(({ file }) => file.replace('manifests/', 'plugins/').replace(/\.yaml$/, '')))
     // A folder of a family without a manifest is a room of it.
     const isRoom = (file: string): boolean =>
-      /^plugins\/(lib|agent|tui|unified_exec\/(session|output|processes|isolate)|unified_file\/pdf|adapter\/mcp_(tools|transport))\/|^plugins\/(web_search\/engine)\.ts$/.test(
+      /^plugins\/(lib|agent|tui|unified_exec\/(session|checkpoint|output|processes|isolate)|unified_file\/pdf|adapter\/mcp_(tools|transport))\/|^plugins\/(web_search\/engine)\.ts$/.test(
         file,
       )
     expect(
@@ -386,7 +386,7 @@ describe('error codes', () => {
   const known = new Set(knownCodes())
   // Notices of a success; they have no hint and are in no table of errors.
   const notices =
-    /^VT_(SEARCH_(PARTIAL|INCOMPLETE|SKIPPED|FALLBACK|LANG_SKIPPED|PARSE|LEFT_OUT|LITERAL|NO_FILES)|OUTLINE_UNSUPPORTED|FILE_(HARDLINK|EOL_CHANGED|UNSAVED)|EDIT_LARGE|PATCH_FUZZY|INPUT_IGNORED|POLICY_CAPPED|HOOK_(FAILED|CONTEXT|IGNORED|BLOCKED)|EXEC_(CHILDREN_ENDED|SURVIVORS|INPUT|RESULT|UNSETTLED|PUT_ASIDE|NEW_REPOSITORY|REPOSITORY_KEPT|SEARCH_LIMIT|SANDBOXED)|DIAGNOSTICS_(NEW|LATE|FAILED|PARTIAL)|PLACES_OUTSIDE|SKILL_(UNTRUSTED|LEFT_OUT|COMMAND_NOT_RUN|ONE_CALL))$/
+    /^VT_(SEARCH_(PARTIAL|INCOMPLETE|SKIPPED|FALLBACK|LANG_SKIPPED|PARSE|LEFT_OUT|LITERAL|NO_FILES)|OUTLINE_UNSUPPORTED|FILE_(HARDLINK|EOL_CHANGED|UNSAVED)|EDIT_LARGE|PATCH_FUZZY|INPUT_IGNORED|POLICY_CAPPED|HOOK_(FAILED|CONTEXT|IGNORED|BLOCKED)|EXEC_(CHILDREN_ENDED|SURVIVORS|INPUT|RESULT|UNSETTLED|PUT_ASIDE|NEW_REPOSITORY|REPOSITORY_KEPT|SEARCH_LIMIT|SANDBOXED|CHANGED|UNCOVERED)|DIAGNOSTICS_(NEW|LATE|FAILED|PARTIAL)|PLACES_OUTSIDE|SKILL_(UNTRUSTED|LEFT_OUT|COMMAND_NOT_RUN|ONE_CALL))$/
 
   it("lists every code used in the sources in the kernel's table or in a manifest", () => {
     expect(

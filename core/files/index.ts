@@ -12,6 +12,7 @@ export {
   createTempName,
   type TempName,
 } from './temp_files.js'
+export { scanTree } from './scan.js'
 export { copyTree, measure } from './tree.js'
 export type { EntryKind, EntryStat, Extent, Handle, ExpectedState, FileVersion, WriteResult } from './types.js'
 export { createMovedPathError, walk, type ExpectedPlace, type Location } from './walk.js'

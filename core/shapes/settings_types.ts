@@ -375,8 +375,16 @@ export type Settings = {
     max_total_mb: number
   }
   checkpoints: {
-    /** Default: `true`. */
+    /**
+     * Keep the files before each command that may change some, so that `vtcode revert` restores them. Default: `true`.
+     */
     enabled: boolean
+    /** Size of all kept content of one workspace. The oldest commands are dropped first. Default: `2048`. */
+    max_mb: number
+    /** Commands older than this cannot be reverted. Default: `30`. */
+    days: number
+    /** Longest wait of a command for its checkpoint. Files not kept by then are named. Default: `10000`. */
+    wait_ms: number
   }
   /** Model servers. */
   custom_providers: ConfigProvider[]

@@ -20,6 +20,7 @@ import { errno, escapePath, toPathError } from '../system/index.js'
 import type { ConfinedPaths } from './confined_paths.js'
 import { makeParents } from './make_parents.js'
 import { isOwnState } from './own_state.js'
+import { placeDirectory, placeLink, removeOtherKind, type PlacedEntry } from './place_entry.js'
 import type { TempRecords } from './temp_records.js'
 
 const MAX_COPY: Extent = { entries: 20_000, bytes: 1024 ** 3 }
@@ -89,6 +90,23 @@ export class FileChanger {
         await this.#copyInto(source, target, replace, undefined, () => this.#paths.passCommit(path))
         return extent
       })
+    })
+  }
+
+  /** Gives the entry at a path a state, whatever is there; a directory that holds other entries stays and fails. */
+  async place(path: string, state: PlacedEntry): Promise<void> {
+    if (state.kind === 'nothing') {
+      return this.#withTarget(path, { follow: false, whole: false }, async (location) => {
+        if (location.entry) removeOtherKind(location, 'nothing')
+      })
+    }
+    await this.#withTarget(path, { follow: false, whole: false }, async (location) => {
+      if (location.entry) removeOtherKind(location, state.kind)
+    })
+    await this.#withTarget(path, { follow: false, whole: false }, async (location, asked) => {
+      if (state.kind === 'directory') placeDirectory(location, state.mode)
+      else if (state.kind === 'link') placeLink(location, state.target)
+      else await writeFile(location, asked, { ...state, expected: 'anything', commit: () => {} })
     })
   }
 

@@ -2,5 +2,6 @@ export type { EntryKind, EntryStat, Extent, Handle, ExpectedState, FileVersion, 
 export { createHiddenFilter, explainSecret, createSecretFilter, SECRET_NEXT_STEP } from './hidden_paths.js'
 export { lock } from './lock.js'
 export { OWN_FOLDERS } from './own_state.js'
+export type { PlacedEntry } from './place_entry.js'
 export type { FileOpener, Operation, PlannedChange, PluginLimits, Workspace } from './types.js'
 export { openWorkspace, type OpenWorkspace } from './workspace.js'

@@ -22,6 +22,9 @@ const RECORDS_FOLDER = '.vtcode/tmp'
 export class TempRecords {
   readonly #recorded = new Set<string>()
 
+  /** Without `enabled`, no folder for records is made in the workspace. */
+  constructor(private readonly enabled = true) {}
+
   /** Removes the temporary files of processes that are gone. */
   sweep(paths: ConfinedPaths): void {
     useFolder(paths, (folder) => sweepTemps(folder, paths.root.seal, (path) => paths.openPath(path)))
@@ -36,7 +39,7 @@ export class TempRecords {
   /** Records the directory of an entry, once. */
   record(paths: ConfinedPaths, { resolved }: Location): void {
     const path = resolved.includes('/') ? resolved.slice(0, resolved.lastIndexOf('/')) : '.'
-    if (this.#recorded.has(path)) return
+    if (!this.enabled || this.#recorded.has(path)) return
     this.#recorded.add(path)
     ignoreErrors(() => {
       const made: Location[] = []

@@ -122,4 +122,6 @@ export interface WorkspaceOptions {
   user?: string
   env?: Readonly<Record<string, string | undefined>>
   quarantined?: Map<string, string>
+  /** False for a folder that is not a workspace, such as a git folder: nothing is written but what callers write. */
+  records?: boolean
 }

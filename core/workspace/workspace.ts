@@ -1,7 +1,8 @@
-import { realpathSync } from 'node:fs'
+import { readlinkSync, realpathSync, type Stats } from 'node:fs'
 import { resolve } from 'node:path'
 import {
   dropTemps,
+  scanTree,
   statDirectory,
   type Extent,
   type Handle,
@@ -9,7 +10,15 @@ import {
   type WriteResult,
 } from '../files/index.js'
 import { problem, type CallPath } from '../shapes/index.js'
-import { addForeignRoot, splitPath, escapePath, toPathError, resolveUserFolder, type Seal } from '../system/index.js'
+import {
+  addForeignRoot,
+  encodeName,
+  splitPath,
+  escapePath,
+  toPathError,
+  resolveUserFolder,
+  type Seal,
+} from '../system/index.js'
 import { FileChanger } from './change_files.js'
 import { ConfinedPaths, type ViewLimits } from './confined_paths.js'
 import { openJournal, recover, transact } from './journal.js'
@@ -17,6 +26,7 @@ import { JudgedPlaces } from './judged_places.js'
 import { lock } from './lock.js'
 import { clearOwnFolders, quarantine } from './quarantine.js'
 import { FileReader } from './read_files.js'
+import type { PlacedEntry } from './place_entry.js'
 import { WorkspaceRoot } from './root.js'
 import { TempRecords } from './temp_records.js'
 import type { CommitPoint, FileOpener, WorkspaceOptions, Operation, PluginLimits, Workspace } from './types.js'
@@ -42,6 +52,18 @@ export interface OpenWorkspace extends Workspace {
   refuseMoved(): void
   /** Completes the transactions that a process left unfinished. Throws VT_PATCH_RECOVERY. */
   recover(): Promise<void>
+  /**
+   * Calls `visit` with the `lstat` of each entry, parents first; `visit` returns whether a directory is entered.
+   * Returns the folders that cannot be read.
+   */
+  scan(visit: (path: string, stats: Stats) => boolean): Promise<{ unreadable: string[] }>
+  /** Returns the target of a link. */
+  readLink(path: string): string
+  /**
+   * Gives the entry at a path a state, whatever is there, and makes missing parents. The target of a link is not
+   * judged. Throws VT_PATH_NOT_EMPTY for a directory with entries that is no longer wanted.
+   */
+  place(path: string, state: PlacedEntry): Promise<void>
   close(): void
 }
 
@@ -53,7 +75,7 @@ export interface OpenWorkspace extends Workspace {
  */
 export function openWorkspace(
   root: string,
-  { home, user, env, quarantined: foreign = new Map() }: WorkspaceOptions,
+  { home, user, env, quarantined: foreign = new Map(), records }: WorkspaceOptions,
 ): OpenWorkspace {
   // Paths, open files and processes of Windows differ. WSL reports Linux.
   if (process.platform === 'win32') throw problem('VT_PLATFORM', { system: 'Windows' })
@@ -61,7 +83,7 @@ export function openWorkspace(
     const real = realpathSync(root)
     addForeignRoot(real)
     const opened = new WorkspaceRoot(real, [real, resolve(root)], home, user ?? resolveUserFolder({ env }))
-    const temps = new TempRecords()
+    const temps = new TempRecords(records)
     temps.sweep(new ConfinedPaths(opened, {}))
     return new WorkspaceView(opened, temps, foreign, {})
   } catch (error) {
@@ -194,6 +216,21 @@ class WorkspaceView implements OpenWorkspace {
   }
   measure(path: string): Promise<Extent> {
     return this.#changer.measure(path)
+  }
+
+  scan(visit: (path: string, stats: Stats) => boolean): ReturnType<OpenWorkspace['scan']> {
+    return scanTree(this.#top.directory, visit)
+  }
+  readLink(path: string): string {
+    const { directory, name, close } = this.#paths.walk(this.normalize(path), false)
+    try {
+      return encodeName(readlinkSync(directory.pathTo(name), { encoding: 'buffer' }))
+    } finally {
+      close()
+    }
+  }
+  place(path: string, state: PlacedEntry): Promise<void> {
+    return this.#changer.place(path, state)
   }
 
   quarantine(path: string): Promise<void> {

@@ -12,6 +12,8 @@ import {
   type Settings,
 } from '../../core/index.js'
 import { runContexts, type RunContext } from '../agent/cli/index.js'
+import { readCoverage } from '../lib/checkpoints/index.js'
+import { formatCoverage } from './doctor/coverage.js'
 import { listHookFaults } from '../lib/hooks/index.js'
 import { describePrograms, formatPrograms, listDefinitions } from '../lib/language_server/index.js'
 import { listLeftProcesses } from '../lib/process/index.js'
@@ -138,6 +140,7 @@ async function createReport(kernel: Kernel, diagnostics: Diagnostic[], io: Io) {
     web: { private_hosts: kernel.settings.web.private_hosts },
     sandbox: await describeSandbox(kernel.settings.sandbox, workspace),
     left: listLeftProcesses(),
+    checkpoints: readCoverage(workspace, home),
     slots: kernel
       .list()
       .map(({ slot, chain }) => ({ slot, chain: chain.map((id) => toChainLink(id, states.get(id))) })),
@@ -226,6 +229,7 @@ function render(
     web,
     sandbox,
     left,
+    checkpoints,
     slots,
     contributions,
     skills,
@@ -263,6 +267,7 @@ function render(
     ...diagnostics.flatMap(({ code, message }) =>
       code === 'VT_POLICY_UNUSED' ? [`unused     ${toOneLine(message)}`] : [],
     ),
+    ...formatCoverage(checkpoints),
     // An exemption from the rule of public addresses is no fault, but worth knowing.
     ...(web.private_hosts.length > 0
       ? [`web        ${yellow('may reach')} ${web.private_hosts.map(toOneLine).join(', ')}, public or not`]

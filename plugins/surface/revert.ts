@@ -1,17 +1,14 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { openWorkspace, type Io, type Kernel } from '../../core/index.js'
 import { printFailure, type RevertScope } from '../agent/cli/index.js'
+import { revertCommands, type CommandFlags } from './revert/commands.js'
 import { formatDocument, printable, runCommand, say, createVerb } from '../lib/terminal/index.js'
 
-interface Flags {
-  turn: number
+interface Flags extends CommandFlags {
+  turn?: number
   session?: string
   last?: true
   scope: RevertScope
-  paths: string[]
-  dryRun?: true
-  force?: true
-  json?: true
 }
 
 /** Runs `vtcode revert`: restores the state before a turn of a session. */
@@ -19,11 +16,15 @@ export default async function revert(kernel: Kernel, argv: string[], io: Io): Pr
   let code = 0
   const command = createVerb(
     'revert',
-    'Restore the state before a turn of a session: files, conversation or both. The revert is a turn itself and ' +
-      'can be reverted.',
+    'Restore the files from before the last command, or before a command or a turn of a session. A revert can be ' +
+      'reverted itself.',
     io,
   )
-    .requiredOption('--turn <n>', 'the first turn to revert, from 1', parseTurn)
+    .option('--command <id>', 'revert this command instead of the last one that changed files')
+    .option('--list', 'list the commands that can be reverted, the latest first')
+    .option('--diff', 'show the changes of the revert and make none')
+    .option('--file <path>', 'only this file or folder')
+    .option('--turn <n>', 'the first turn to revert, from 1', parseTurn)
     .option('--session <id>', 'revert this session')
     .option('--last', 'revert the session used last (the default)')
     .addOption(new Option('--scope <scope>').choices(['conversation', 'code', 'both']).default('both'))
@@ -32,14 +33,18 @@ export default async function revert(kernel: Kernel, argv: string[], io: Io): Pr
     .option('--force', 'also replace files that others changed since')
     .option('--json', 'print one JSON document')
     .action(async (flags: Flags) => {
-      code = await revertSession(kernel, flags, io)
+      const { turn } = flags
+      code =
+        turn === undefined
+          ? await revertCommands(kernel, flags, io)
+          : await revertSession(kernel, { ...flags, turn }, io)
     })
   return runCommand(command, argv, () => code)
 }
 
 async function revertSession(
   kernel: Kernel,
-  { turn, session, scope, paths, dryRun, force, json }: Flags,
+  { turn, session, scope, paths, dryRun, force, json }: Flags & { turn: number },
   io: Io,
 ): Promise<number> {
   const { requireOwnSession, findLastSession, revert } = await import('../agent/cli/index.js')

@@ -42,6 +42,7 @@ const floors = {
     'walk',
     'search',
     'grep',
+    'checkpoints',
     'files',
     'patch',
     'reading',

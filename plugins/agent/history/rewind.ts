@@ -1,17 +1,19 @@
 import type { OpenWorkspace, Operation, FileVersion, Workspace } from '../../../core/workspace/index.js'
+import { openCheckpoints, type RevertPlan, type StateChange } from '../../lib/checkpoints/index.js'
 import { contentHash } from '../../lib/base/index.js'
 import {
   findMissingParents,
   recordChange,
   refuseForeign,
   listUndoable,
+  readKept,
   readVersion,
   type Step,
   type Undoable,
 } from '../../lib/files/index.js'
 
 /** The former content of a path: a kept file, a file that is now at another path, or nothing. */
-type Was = { kept: string; mode: number } | { now: string } | 'nothing'
+type Was = { kept: string; mode: number; sha256?: string } | { now: string } | 'nothing'
 
 /** The operations that restore files to a former state. */
 export interface Rewind {
@@ -24,6 +26,8 @@ export interface Rewind {
   conflicts: string[]
   /** Folders that were created together with the reverted files. */
   made: string[]
+  /** Entries that only commands changed, from their checkpoints: links, folders, state of git. */
+  entries?: StateChange[]
 }
 
 /**
@@ -49,7 +53,7 @@ export async function planRewind(
     made: past.madeFolders,
   }
   for (const [path, was] of past.view) {
-    if (only.length > 0 && !only.some((one) => path === one || path.startsWith(`${one}/`))) continue
+    if (!isWanted(path, only)) continue
     try {
       await refuseForeign(workspace, path)
       const operation = await planRestore(workspace, path, was)
@@ -59,8 +63,31 @@ export async function planRewind(
       rewind.skipped.push({ path, reason: (error as Error).message })
     }
   }
+  const entries = await planEntries(workspace, session, since, (path) => !past.view.has(path) && isWanted(path, only))
+  rewind.entries = entries.changes
+  rewind.skipped.push(...entries.skipped)
+  const others = entries.changes.filter(({ before, after }) => (after ?? before)!.kind !== 'directory')
+  rewind.reverted.push(...others.map(({ path }) => path))
+  rewind.conflicts.push(...entries.conflicts)
   rewind.conflicts = rewind.conflicts.filter((path) => rewind.reverted.includes(path))
   return rewind
+}
+
+const isWanted = (path: string, only: readonly string[]): boolean =>
+  only.length === 0 || only.some((one) => path === one || path.startsWith(`${one}/`))
+
+/** Plans the revert of what the history of files does not have, from the checkpoints of the commands of a session. */
+async function planEntries(
+  { root, home }: Workspace,
+  session: string,
+  since: string,
+  select: (path: string) => boolean,
+): Promise<RevertPlan> {
+  const store = openCheckpoints(root, home)
+  const records = store.records.list().filter((one) => one.session === session && one.time >= since)
+  return records.length === 0
+    ? { changes: [], conflicts: [], skipped: [] }
+    : store.revert(records, { select, force: true, apply: false, session })
 }
 
 /** Applies a plan, all of it or nothing, as a checkpoint of its own, which can be reverted in turn. */
@@ -68,8 +95,10 @@ export async function applyRewind(
   whole: OpenWorkspace,
   session: string,
   id: string,
-  { operations, made }: Rewind,
+  { operations, made, entries = [] }: Rewind,
 ): Promise<void> {
+  if (entries.length > 0)
+    await openCheckpoints(whole.root, whole.home).restore(entries, { call: id, session, command: id })
   if (operations.length === 0) return
   const workspace = whole.createLinkFreeView(operations.map(({ path }) => path))
   const steps = await Promise.all(operations.map((operation) => createStep(workspace, operation)))
@@ -106,7 +135,7 @@ async function planRestore(workspace: Workspace, path: string, was: Was): Promis
   if (was === 'nothing') return current && { op: 'remove', path, expected: current }
   const source = 'kept' in was ? was.kept : was.now
   const mode = 'kept' in was ? was.mode : (await workspace.stat(source))!.mode & 0o7777
-  const bytes = await workspace.read(source)
+  const bytes = await readKept(workspace, source, 'kept' in was ? was.sha256 : undefined)
   if (current?.sha256 === contentHash(bytes) && (current.stat.mode & 0o7777) === mode) return undefined
   return { op: 'write', path, bytes, expected: current ?? 'nothing', mode }
 }
@@ -133,11 +162,11 @@ class PastFiles {
     switch (step.op) {
       case 'write':
         await this.noteConflict(step.path, step.after)
-        this.view.set(step.path, step.before ? { kept, mode: step.before.mode } : 'nothing')
+        this.view.set(step.path, step.before ? { kept, ...step.before } : 'nothing')
         return
       case 'remove':
         await this.noteConflict(step.path, undefined)
-        this.view.set(step.path, { kept, mode: step.before.mode })
+        this.view.set(step.path, { kept, ...step.before })
         return
       case 'take':
         for (const file of await this.listFiles(kept))
@@ -153,7 +182,7 @@ class PastFiles {
         return
       case 'rename':
         await this.rewindRename(step.from, step.to)
-        if (step.before) this.view.set(step.to, { kept, mode: step.before.mode })
+        if (step.before) this.view.set(step.to, { kept, ...step.before })
     }
   }
 

@@ -1,5 +1,5 @@
 import type { Workspace } from '../../../core/workspace/index.js'
-import { findLatestChange, type Undoable } from '../../lib/files/index.js'
+import { findLatestChange, readKept, type Undoable } from '../../lib/files/index.js'
 import type { FileChange } from '../base/index.js'
 
 type Bytes = () => Promise<Buffer>
@@ -52,7 +52,8 @@ function listSides(
     () =>
       workspace.read(path, { length })
   for (const [index, step] of checkpoint.steps.entries()) {
-    const before = 'before' in step && step.before ? at(`${folder}/${index}`) : nothing
+    const old = 'before' in step ? step.before : undefined
+    const before: Bytes = old ? () => readKept(workspace, `${folder}/${index}`, old.sha256, { length }) : nothing
     if (step.op === 'write') sides.set(step.path, [before, at(step.path)])
     else if (step.op === 'remove') sides.set(step.path, [before, nothing])
     else if (step.op === 'rename') sides.set(step.from, [at(step.to), nothing]).set(step.to, [before, at(step.to)])

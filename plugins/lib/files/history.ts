@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { problem } from '../../../core/shapes/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
+import { openCheckpoints } from '../checkpoints/index.js'
 
 // Each changing call keeps the replaced content below .vtcode/history/<session>/<checkpoint>/. record.json describes
 // the steps; a file named by the index of a step holds the earlier content. A checkpoint is written before any change.
@@ -54,23 +56,23 @@ export const toHistoryFolder = (session: string): string => `${historyFolder}/${
 /**
  * Runs `change` and keeps the replaced content for undo. A failed change removes the checkpoint. `folder` is where a
  * step may move entries. `kept` names files that were already kept because the change could not wait, by index of the
- * step.
+ * step; `contents` if the checkpoints of commands have them by their hash.
  */
 export async function recordChange<T>(
   { slot, id }: Author,
   { workspace, session }: SessionScope,
   steps: Step[],
   change: (folder: string) => Promise<T>,
-  kept?: string[],
+  kept?: string[] | 'contents',
 ): Promise<T> {
-  const bytes = steps.reduce((sum, step) => sum + countKeptBytes(step), 0)
+  const bytes = kept === 'contents' ? 0 : steps.reduce((sum, step) => sum + countKeptBytes(step), 0)
   const name = `${String(Date.now()).padStart(14, '0')}-${randomBytes(3).toString('hex')}-${bytes}`
   const home = toHistoryFolder(session.id)
   const folder = `${home}/${name}-${workspace.seal.nameMark('checkpoint', `${home}/${name}`)}`
   const record: Checkpoint = { id, slot, session: session.id, time: new Date().toISOString(), steps }
   try {
     await writeIgnoreFile(workspace)
-    for (const [index, step] of steps.entries()) {
+    for (const [index, step] of kept === 'contents' ? [] : steps.entries()) {
       if ('before' in step && step.before)
         await workspace.linkOrCopy(kept?.[index] ?? ('to' in step ? step.to : step.path), `${folder}/${index}`)
     }
@@ -145,6 +147,19 @@ export async function dropForeign(workspace: Workspace): Promise<void> {
     const foreign = ours.size === 0 && others.length > 0 ? [home] : others.map(({ name }) => `${home}/${name}`)
     for (const path of foreign) await workspace.quarantine(path)
   }
+}
+
+/** Reads the former content of a step: its own copy at `kept`, or that of the checkpoints of commands. */
+export async function readKept(
+  workspace: Workspace,
+  kept: string,
+  sha256: string | undefined,
+  range?: { length: number },
+): Promise<Buffer> {
+  if (sha256 === undefined || (await workspace.stat(kept))) return workspace.read(kept, range)
+  const bytes = openCheckpoints(workspace.root, workspace.home).readContent(sha256)
+  if (!bytes) throw problem('VT_FILE_IO', { path: kept, reason: 'the kept copy is missing' })
+  return bytes
 }
 
 /** Reads the record of a checkpoint; `undefined` if its seal does not match. */

@@ -24,6 +24,7 @@ export {
   toHistoryFolder,
   findMissingParents,
   MAX_KEPT,
+  readKept,
   recordChange,
   type Step,
 } from './history.js'

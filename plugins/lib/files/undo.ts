@@ -4,6 +4,7 @@ import type { OpenWorkspace, Operation, FileVersion, Workspace } from '../../../
 import { contentHash } from '../base/index.js'
 import {
   readCheckpoint,
+  readKept,
   listCheckpoints,
   listSessionCheckpoints,
   toHistoryFolder,
@@ -123,7 +124,7 @@ async function isSameEntry(workspace: Workspace, one: string, other: string): Pr
 
 /** Returns the operation that writes the kept content of a file. */
 async function createRestore(workspace: Workspace, path: string, kept: string, { sha256: hash, mode }: KeptFile) {
-  const bytes = await workspace.read(kept)
+  const bytes = await readKept(workspace, kept, hash)
   if (contentHash(bytes) !== hash) throw problem('VT_FILE_IO', { path, reason: 'the kept copy is damaged' })
   return { op: 'write' as const, path, bytes, expected: 'nothing' as const, mode }
 }

@@ -1,5 +1,6 @@
+import { isUtf8 } from 'node:buffer'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { findLatestChange, type Step } from '../files/index.js'
+import { findLatestChange, readKept, type Step } from '../files/index.js'
 import type { EditedFile } from './use.js'
 
 /** Returns the files that a call changed, with their text before, from the record that undo uses. */
@@ -14,18 +15,18 @@ export async function readChange(workspace: Workspace, session: string, call: st
 }
 
 async function readStep(workspace: Workspace, step: Step, kept: string): Promise<EditedFile[]> {
-  const read = async (path: string) => {
-    const text = await workspace.readText(path).catch(() => undefined)
-    return text === undefined ? {} : { before: text }
+  const read = async (path: string, sha256?: string) => {
+    const bytes = await readKept(workspace, path, sha256).catch(() => undefined)
+    return bytes && isUtf8(bytes) ? { before: bytes.toString().replace(/^\uFEFF/, '') } : {}
   }
   switch (step.op) {
     case 'write':
     case 'remove':
-      return [{ path: step.path, ...('before' in step && step.before ? await read(kept) : {}) }]
+      return [{ path: step.path, ...('before' in step && step.before ? await read(kept, step.before.sha256) : {}) }]
     case 'rename':
       return [
         { path: step.from, ...(await read(step.to)) },
-        { path: step.to, from: step.from, ...(step.before ? await read(kept) : {}) },
+        { path: step.to, from: step.from, ...(step.before ? await read(kept, step.before.sha256) : {}) },
       ]
     case 'take':
     case 'create':

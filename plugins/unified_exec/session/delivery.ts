@@ -66,7 +66,7 @@ export async function deliver(
     cursor,
     pid: transport.pid,
     sandbox: facts.sandbox,
-    ...omitUndefined({ checkpoint: facts.checkpoint, next }),
+    ...omitUndefined({ checkpoint: facts.checkpoint?.reported, next }),
     ...more,
   }
   const display = await readDisplay(session, out, { from: from.stdout.at, to: to.stdout.at }, share.out)

@@ -26,14 +26,30 @@ const WAIT_MS = { write: 250, poll: 1000 }
 const hasInput = ({ input, keys, eof }: ResumeInput): boolean =>
   (input ?? '') !== '' || (keys?.length ?? 0) > 0 || eof === true
 
+/** Describes the input in the list of commands that can be reverted. */
+const describeInput = ({ session_id, input = '', keys = [] }: ResumeInput): string =>
+  `${[input.trim(), ...keys].filter((part) => part !== '').join(' ')} (input of ${session_id})`
+
+/** Keeps the files before a line of input. */
+async function noteInput({ running, facts }: CommandSession, input: ResumeInput): Promise<void> {
+  if (running) await facts.checkpoint?.advance(describeInput(input))
+}
+
+/** Lets the answer have what a running program has changed. */
+async function noteChanges({ running, facts }: CommandSession): Promise<void> {
+  if (running) await facts.checkpoint?.peek()
+}
+
 /** Sends the input, waits for output and delivers it. Errors: VT_EXEC_SESSION, VT_EXEC_CLOSED, VT_INPUT_INVALID. */
 export async function resume({ input }: Call<ResumeInput>, context: Context): Promise<Result> {
   const session = getSessions(context).find(input.session_id)
   const { rows, cols, cursor } = input
   if (rows !== undefined || cols !== undefined) session.resize({ ...(rows && { rows }), ...(cols && { cols }) })
   const sends = hasInput(input)
-  if (sends)
+  if (sends) {
+    await noteInput(session, input)
     sendInput(session, { ...input, ...(input.paste && { input: await toPasteText(session, input.input ?? '') }) })
+  }
 
   const late = cursor !== undefined && session.hasNewerOutput(cursor)
   const ms = late ? 0 : (input.yield_time_ms ?? (sends ? WAIT_MS.write : WAIT_MS.poll))
@@ -43,6 +59,7 @@ export async function resume({ input }: Call<ResumeInput>, context: Context): Pr
   } finally {
     stop()
   }
+  await noteChanges(session)
   const max_output_tokens = input.max_output_tokens ?? context.settings.exec.max_output_tokens
   return deliver(session, { max_output_tokens, ...(cursor !== undefined && { cursor }) })
 }

@@ -14,7 +14,7 @@ import {
   type MarkedCommand,
   type MarkedProcess,
 } from '../processes/process_tree.js'
-import type { CommandCheckpoint } from './checkpoint.js'
+import type { SessionCheckpoint } from '../checkpoint/session_checkpoint.js'
 import { SilenceTimer } from './silence_timer.js'
 import { LimitTimer, type TimeLimit } from './time_limit.js'
 import type { Exit, OutputSink, Size, Stream, Transport } from './transport.js'
@@ -31,13 +31,13 @@ export interface SessionFacts {
   /** Returns, after the end of a program in the sandbox, the facts that its exit code hides. */
   endInside?: (exit_code: number | null) => SandboxEnd
   /** Moves away auto-executed config that a program in the sandbox created, and reports that. */
-  tidy?: (exit?: Exit) => Promise<Notice[]>
+  tidy?: ((exit?: Exit) => Promise<Notice[]>) | undefined
   /** True if background processes may outlive the program. */
   background: boolean
   /** The size of its terminal, if any. */
   tty: Size | undefined
-  /** The copies made before a command without approval. */
-  checkpoint?: CommandCheckpoint
+  /** The files kept before the command. */
+  checkpoint: SessionCheckpoint | undefined
   /** The mark in the environment of all its processes. */
   mark: string
   limit: TimeLimit

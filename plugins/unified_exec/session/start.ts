@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { join, relative } from 'node:path'
-import { omitUndefined } from '../../../core/shapes/index.js'
 import {
   problem,
   VtError,
@@ -17,7 +16,7 @@ import { isGitInspection } from '../../lib/rules/index.js'
 import { confineCommand, findObstacle, findSandbox, prepareConfinement } from '../../lib/sandbox/index.js'
 import { listOwnPaths } from '../../lib/state/index.js'
 import { createTidy } from './tidy.js'
-import { createCheckpoint } from './checkpoint.js'
+import { SessionCheckpoint } from '../checkpoint/session_checkpoint.js'
 import { resolveConfiguredVariables, buildCommandEnvironment } from './environment.js'
 import { toCommandParts, createNotFoundError, resolveProgram, type Command } from './launch.js'
 import { startPipe } from './pipe.js'
@@ -60,6 +59,7 @@ export async function startCommand(context: Context, call: Call, wanted: WantedR
   }
   const folder = await context.workspace.openDirectory(wanted.workdir)
   let session: CommandSession | undefined
+  let checkpoint: SessionCheckpoint | undefined
   try {
     const mark = randomUUID()
     const known = {
@@ -75,18 +75,37 @@ export async function startCommand(context: Context, call: Call, wanted: WantedR
       ? { ...Object.fromEntries(Object.entries(whole).filter(([name]) => !name.startsWith('GIT_'))), ...isolatedGitEnv }
       : whole
     const program = resolveProgram(wanted, folder, whole.PATH!, settings.shell)
-    const { launch, ...where } = await chooseExecutor(context, call, wanted, folder, {
+    const {
+      launch,
+      isUnasked = false,
+      ...where
+    } = await chooseExecutor(context, call, wanted, folder, {
       ...program,
       cwd: folder.ref,
       env,
     })
     const { limit, background = false } = wanted
+    const cannotWrite = looks || (call.mode === 'plan' && where.sandbox === 'bwrap')
+    const label = [wanted.shown ?? toCommandParts(wanted)].flat().join(' ')
+    checkpoint = cannotWrite ? undefined : await SessionCheckpoint.begin(context, call, label, isUnasked)
     return (session = await getSessions(context).add(wanted.session_id, settings.max_sessions, (id) => {
       const command = wanted.shown ?? toCommandParts(wanted)
-      const facts: SessionFacts = { id, command, cwd: folder.path, ...where, background, tty: wanted.tty, mark, limit }
+      const facts: SessionFacts = {
+        id,
+        command,
+        cwd: folder.path,
+        ...where,
+        background,
+        tty: wanted.tty,
+        mark,
+        limit,
+        checkpoint,
+        tidy: joinTidy(where.tidy, checkpoint),
+      }
       return CommandSession.start(facts, context, (sink) => connect(launch, wanted, sink))
     }))
   } catch (error) {
+    await checkpoint?.finish().catch(() => [])
     throw toStartError(error, wanted)
   } finally {
     // A program in a terminal enters its folder later.
@@ -95,8 +114,10 @@ export async function startCommand(context: Context, call: Call, wanted: WantedR
   }
 }
 
-interface Executor extends Pick<SessionFacts, 'sandbox' | 'network' | 'endInside' | 'tidy' | 'checkpoint'> {
+interface Executor extends Pick<SessionFacts, 'sandbox' | 'network' | 'endInside' | 'tidy'> {
   launch: Launch
+  /** Set for a command without approval in the strict sandbox. */
+  isUnasked?: boolean
 }
 
 /**
@@ -137,27 +158,25 @@ async function chooseExecutor(
     ...(strict && { strict }),
   })
   requireProtectable(where, root)
-  const before = strict ? await createCheckpoint(context, call.id) : undefined
   const inside = confineCommand(found.tools, launch, where)
   const tidyWorkspace = where.steering && createTidy(context, where.steering)
-  const tidy = async (exit?: Exit) => [
-    ...((await tidyWorkspace?.(exit)) ?? []),
-    ...(await compareCheckpoint(before, exit)),
-  ]
   return {
     launch: inside,
     sandbox: 'bwrap',
     network: settings.network,
     endInside: inside.readEnd,
-    tidy,
-    ...omitUndefined({ checkpoint: before?.checkpoint }),
+    isUnasked: strict,
+    ...(tidyWorkspace && { tidy: tidyWorkspace }),
   }
 }
 
-type Before = Awaited<ReturnType<typeof createCheckpoint>> | undefined
-
-async function compareCheckpoint(before: Before, exit: Exit | undefined): Promise<Notice[]> {
-  return (exit && (await before?.after().catch(() => []))) ?? []
+/** Adds the end of a checkpoint to what happens after a command. */
+function joinTidy(tidy: SessionFacts['tidy'], checkpoint: SessionCheckpoint | undefined): SessionFacts['tidy'] {
+  if (!checkpoint) return tidy
+  return async (exit?: Exit): Promise<Notice[]> => [
+    ...((await tidy?.(exit)) ?? []),
+    ...(exit ? await checkpoint.finish().catch(() => []) : checkpoint.takeNotices()),
+  ]
 }
 
 /** Throws where the sandbox cannot protect a path of the workspace. */

@@ -56,7 +56,7 @@ const readers: Record<string, RegExp> = {
   tools: /AgentSettings|settings\.tools/,
   sessions: /AgentSettings/,
   subagents: /settings\.subagents/,
-  checkpoints: /thread\.settings/,
+  checkpoints: /thread\.settings|settings\.checkpoints\b|CheckpointLimits/,
   custom_providers: /settings\.custom_providers\b/,
   providers: /settings\.providers\b/,
   web: /WebSettings|settings\.web\b/,

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -215,18 +215,25 @@ describe.skipIf(none)(`policy.sandboxed_commands: allow${skipped}`, () => {
     expect([await booted.read('a.txt'), await booted.read('b.log')]).toEqual(['first\n', 'second\n'])
   })
 
-  it('calls a checkpoint complete only without folders that it leaves out', async () => {
-    await using booted = await boot(allow, { mode: 'auto', files: { 'a.txt': 'a\n', 'node_modules/b.js': 'b\n' } })
-    expect(await call(booted, { ...make, command: 'touch c.txt' })).toMatchObject({
-      output: { checkpoint: { files: 1, complete: false, changed: [{ path: 'c.txt', kind: 'add' }] } },
-      notices: [{ message: expect.stringContaining('1 file copied before it, not all of them') }],
+  it('calls a checkpoint incomplete where a file is too large for it', async () => {
+    await using booted = await boot(allow, { mode: 'auto', files: { 'a.txt': 'a\n' } })
+    writeFileSync(join(booted.root, 'large.bin'), '')
+    truncateSync(join(booted.root, 'large.bin'), 65 * 1024 * 1024)
+    const result = await call(booted, { ...make, command: 'touch c.txt' })
+    expect(result).toMatchObject({
+      output: { checkpoint: { files: 2, complete: false, changed: [{ path: 'c.txt', kind: 'add' }] } },
     })
+    expect(JSON.stringify(result)).toContain('large.bin (65 MB, larger than 64 MB)')
+    expect(JSON.stringify(await call(booted, { ...make, command: 'touch d.txt' }))).not.toContain('large.bin')
   })
 
-  it('runs an allowed or read-only command in the usual place without a copy of files', async () => {
+  it('keeps the files before an allowed command too, and reports a change alone', async () => {
     await using booted = await boot({ ...allow, allow: ['Bash(make)'] }, { mode: 'auto' })
-    for (const command of ['make', 'ls'])
-      expect(await call(booted, { ...make, command }), command).not.toHaveProperty('output.checkpoint')
+    expect(await call(booted, make)).toMatchObject({
+      output: { checkpoint: { changed: [{ path: 'a.txt' }, { path: 'b.txt' }] } },
+      notices: [{ code: 'VT_EXEC_CHANGED', message: expect.stringMatching(/^1 file changed; `vtcode revert /) }],
+    })
+    expect(await call(booted, { ...make, command: 'ls' })).not.toHaveProperty('output.checkpoint')
   })
 
   it('reports the changes of a background command after its end', async () => {
