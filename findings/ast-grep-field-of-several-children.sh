@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # @ast-grep/cli 0.51.1: `inside` with a `field` matches only the first child of that field.
 #
-# Guess: in Go's `var x, y = 1, 2` both names are children of the field `name`, so `inside: { kind: var_spec, field: name }` finds x and y.
+# Expected: in Go's `var x, y = 1, 2` both names are children of the field `name`, so `inside: { kind: var_spec, field: name }` finds x and y.
 # Seen:  only x is found, without a remark. Without `field` both are, and `--debug-query` shows `name:` before each of them.
 # Consequence here: our rules for names of a declaration use the kind of the parent and no field.
 set -euo pipefail

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # @ast-grep/cli 0.51.1, Kotlin: a named object on one line is read as the call of a function `object`, without a syntax error.
 #
-# Guess: `object Store { val size = 1 }` is the same declaration on one line and on three.
+# Expected: `object Store { val size = 1 }` is the same declaration on one line and on three.
 # Seen:  on one line directly after another declaration there is no `object_declaration` and no error node; with a supertype, a modifier, or
 #        its body on lines of its own after an empty line, there is one.
 # Consequence here: an outline lacks such an object and lists its properties as those of the file; grep finds it.

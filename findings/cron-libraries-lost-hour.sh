@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # croner 11.0.1 and cron-parser 5.10.6: the same expression runs at two times on the day that loses an hour, and only one reads `5/15`.
 #
-# Guess: `30 2 * * *` in Europe/Berlin on 2026-03-29, where 02:00 is followed by 03:00, runs at 03:30 with both; both read `5/15`.
+# Expected: `30 2 * * *` in Europe/Berlin on 2026-03-29, where 02:00 is followed by 03:00, runs at 03:30 with both; both read `5/15`.
 # Seen:  croner runs at 03:00 (01:00Z), cron-parser at 03:30 (01:30Z). croner refuses `5/15` and accepts `0 0 30 2 *`, which never runs;
 #        cron-parser does it the other way round. croner alone knows `15W`.
 # Consequence here: schedules use one library for what they show and for what they run.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # @anthropic-ai/mcpb 2.1.2, `getMcpConfigForManifest`: a default does not satisfy `required`, and `${HOME}` in a default stays as it is.
 #
-# Guess: a required value with a default needs no answer, and `"default": ["${HOME}/Desktop"]`, the example of the specification, is filled in.
+# Expected: a required value with a default needs no answer, and `"default": ["${HOME}/Desktop"]`, the example of the specification, is filled in.
 # Seen:  without an answer there is no configuration at all (undefined, a warning only with a logger); the folder arrives as `${HOME}/Desktop`.
 #        A value that the manifest does not declare is filled in all the same if the host has one.
 # Consequence here: a default satisfies `required`, folders in defaults are filled in, undeclared names are refused.

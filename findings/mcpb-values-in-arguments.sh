@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # @anthropic-ai/mcpb 2.1.2, `getMcpConfigForManifest`: what a user typed changes on its way into an argument.
 #
-# Guess: `--x=${user_config.x}` gets the value of the user as it is; a list is joined or repeated; a value is never read again.
+# Expected: `--x=${user_config.x}` gets the value of the user as it is; a list is joined or repeated; a value is never read again.
 # Seen:  `$&` in a value puts the placeholder back and `$$` becomes `$`; a list within other text leaves the placeholder, with a warning on
 #        the console; a value that names another variable is filled in if that variable is declared later. An argument that is only the
 #        placeholder gets the value unchanged, but an empty text leaves the placeholder.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Linux, the line discipline of a terminal: of 5,000 letters typed on one line a program gets 4,095, and nothing says so.
 #
-# Guess: what is typed arrives, or the terminal stops taking letters; one ^D ends the input.
+# Expected: what is typed arrives, or the terminal stops taking letters; one ^D ends the input.
 # Seen:  letters after the 4,095th are dropped and the end of line still counts; the write succeeds. On an unfinished line the first ^D only
 #        hands the line over, the second ends the input. In raw mode all 5,000 arrive.
 # Consequence here: long input for a program in a terminal goes through a file or a pipe.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # @vscode/tree-sitter-wasm 0.3.1, Go: in a list of constants the commas are children of the field `name`, in a list of variables they are not.
 #
-# Guess: a query for two names, `name: (identifier) name: (identifier)`, finds `const P, Q = 1, 2` as it finds `var x, y = 1, 2`.
+# Expected: a query for two names, `name: (identifier) name: (identifier)`, finds `const P, Q = 1, 2` as it finds `var x, y = 1, 2`.
 # Seen:  it finds the variables only: three children of the constant have the field `name`, and the second is the comma.
 # Consequence here: our query for constants names no field.
 set -euo pipefail

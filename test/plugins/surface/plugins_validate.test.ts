@@ -480,7 +480,7 @@ describe('vtcode plugins validate: verdicts of other programs', () => {
   const guard = { 'p/hooks/hooks.json': json({ hooks: { PreToolUse: [{ matcher: 'Bash' }] } }) }
 
   // The last column: what the program of the format does. Bundles: `mcpb validate` and `getMcpConfigForManifest` of
-  // @anthropic-ai/mcpb 2.1.2, run. The others: from their public documents, not run.
+  // @anthropic-ai/mcpb 2.1.2, run. The others are expected of those programs, and were not run.
   it.each<[string, Files, 'valid' | 'warning' | 'invalid', RegExp, string]>([
     ['a bundle', bundle({}), 'valid', /^/, 'passes'],
     ['a bundle without a version', bundle({ version: undefined }), 'warning', /'version'/, 'refused'],
