@@ -268,7 +268,7 @@ function render(
       code === 'VT_POLICY_UNUSED' ? [`unused     ${toOneLine(message)}`] : [],
     ),
     ...formatCoverage(checkpoints),
-    // An exemption from the rule of public addresses is no fault, but worth knowing.
+    // No fault, but worth knowing.
     ...(web.private_hosts.length > 0
       ? [`web        ${yellow('may reach')} ${web.private_hosts.map(toOneLine).join(', ')}, public or not`]
       : []),

@@ -21,7 +21,7 @@ const MAX_OUTPUT_LINES = 8
 /** Limit for a growing block; a finished block is whole. */
 const MAX_GROWING_CHARACTERS = 64 * 1024
 const MAX_QUEUED_ROWS = 3
-/** Limit for a row of the queue, before it is cut to the width. */
+/** Limit of a row of the queue before it is cut to the width. */
 const MAX_QUEUED_CHARACTERS = 1000
 
 /** Content of a session: unwritten finished blocks, and the live part. */

@@ -1,4 +1,5 @@
 export { askGit } from './ask_git.js'
+export { findConfiguredPrograms, findGitFolderPrograms, READ_HOOKS } from './configured_programs.js'
 export { findOutsideReference, listLinks, findMisplacement } from './contents.js'
 export { listEntries, type FolderEntry } from './entries.js'
 export { bigStat, TICK_NS } from './file_state.js'

@@ -7,7 +7,7 @@ import { findProtectedFolder, listReadFiles } from './file_rules.js'
 import { listWorkingFolders } from './folders.js'
 import { readGitOptions, isGit, isGitInspection, findUserDiffProgram, canShowContents } from './git.js'
 import { isWordInside, canLeaveByLink, resolveWord, type WorkingFolder } from './word_paths.js'
-import { findConfiguredPrograms, READ_HOOKS } from './repository.js'
+import { findConfiguredPrograms, READ_HOOKS } from '../git/index.js'
 import type { Rule, RuleSet } from './rule.js'
 import { findWrites, type Writes } from './find_writes.js'
 

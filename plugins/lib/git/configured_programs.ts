@@ -2,20 +2,13 @@ import { existsSync, lstatSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isInside, toRealPath } from '../../../core/system/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import {
-  listEntries,
-  readIndexFacts,
-  readInnerRepositories,
-  isThere,
-  findOutsideReference,
-  listLinks,
-  findMisplacement,
-  findRepository,
-  readSettingsFile,
-  isHarmlessSetting,
-  type GitSetting,
-  type Repository,
-} from '../git/index.js'
+import { findMisplacement, findOutsideReference, listLinks } from './contents.js'
+import { listEntries } from './entries.js'
+import { isThere } from './folders.js'
+import { isHarmlessSetting } from './harmless_settings.js'
+import { readIndexFacts } from './index_facts.js'
+import { readInnerRepositories } from './inner_repositories.js'
+import { findRepository, readSettingsFile, type GitSetting, type Repository } from './repository.js'
 
 /** The only hook that a reading command can start, when it refreshes the index on disk. */
 export const READ_HOOKS = ['post-index-change']
