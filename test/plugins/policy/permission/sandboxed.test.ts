@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -234,6 +243,15 @@ describe.skipIf(none)(`policy.sandboxed_commands: allow${skipped}`, () => {
       notices: [{ code: 'VT_EXEC_CHANGED', message: expect.stringMatching(/^1 file changed; `vtcode revert /) }],
     })
     expect(await call(booted, { ...make, command: 'ls' })).not.toHaveProperty('output.checkpoint')
+  })
+
+  it('runs nothing once where no file can be kept, then runs the repeated call', async () => {
+    await using booted = await boot({ allow: ['Bash(make)'] }, { mode: 'auto' })
+    mkdirSync(join(booted.home, '.vtcode'), { recursive: true })
+    writeFileSync(join(booted.home, '.vtcode/checkpoints'), 'no folder')
+    expect(await error(booted, make)).toMatchObject({ code: 'VT_EXEC_CHECKPOINT' })
+    expect(existsSync(join(booted.root, 'b.txt'))).toBe(false)
+    expect(await call(booted, make)).toMatchObject({ ok: true })
   })
 
   it('reports the changes of a background command after its end', async () => {
