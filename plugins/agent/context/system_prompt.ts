@@ -6,7 +6,7 @@ import type { Kernel } from '../../../core/contract/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import type { AgentSettings, Clock } from '../base/index.js'
 import { describeRepository } from './git.js'
-import { readInstructions, renderInstructions } from './instructions.js'
+import { readInstructions, renderInstructions } from '../instructions/index.js'
 
 const MAX_NAMES = 60
 

@@ -212,14 +212,23 @@ export function readGitOperands(argv: Argv): string[] | undefined {
 export async function isGitInspection(command: string | readonly string[], root: string): Promise<boolean> {
   const { commands, dynamic } = readCommand(command)
   if (dynamic !== undefined || !commands.some(isGit)) return false
-  const looks = commands.every(
-    (argv) =>
-      (isGit(argv) ? readGitOperands(argv) : isFolderChange(argv) ? readCdTarget(argv) : findReadOnlyFiles(argv)) !==
-      undefined,
-  )
-  if (!looks || ![undefined, statSync(root).uid].includes(process.getuid?.())) return false
+  if (!commands.every(onlyReads) || ![undefined, statSync(root).uid].includes(process.getuid?.())) return false
   for (const argv of commands) if ((await findUserDiffProgram(argv, root)) !== undefined) return false
   return true
+}
+
+const onlyReads = (argv: Argv): boolean =>
+  (isGit(argv) ? readGitOperands(argv) : isFolderChange(argv) ? readCdTarget(argv) : findReadOnlyFiles(argv)) !==
+  undefined
+
+/**
+ * Checks whether a command line changes no file: known programs that only read, and no redirection into a file. With
+ * git only if it runs isolated.
+ */
+export function changesNothing(command: string | readonly string[], isGitIsolated: boolean): boolean {
+  const { commands, writes, dynamic, hidden } = readCommand(command)
+  if (dynamic !== undefined || hidden !== undefined || writes.length > 0 || commands.length === 0) return false
+  return commands.every((argv) => onlyReads(argv) && (isGitIsolated || !isGit(argv)))
 }
 
 /** Returns the program by which the user's own configuration shows differences for this command. */

@@ -12,7 +12,7 @@ import {
 import { createSlotError } from '../../lib/base/index.js'
 import { resolveSandboxMode, toStrictSettings, isStrictRequested } from '../../lib/process/index.js'
 import { isolatedGitEnv } from '../../lib/git/index.js'
-import { isGitInspection } from '../../lib/rules/index.js'
+import { changesNothing, isGitInspection } from '../../lib/rules/index.js'
 import { confineCommand, findObstacle, findSandbox, prepareConfinement } from '../../lib/sandbox/index.js'
 import { listOwnPaths } from '../../lib/state/index.js'
 import { createTidy } from './tidy.js'
@@ -85,7 +85,8 @@ export async function startCommand(context: Context, call: Call, wanted: WantedR
       env,
     })
     const { limit, background = false } = wanted
-    const cannotWrite = looks || (call.mode === 'plan' && where.sandbox === 'bwrap')
+    const cannotWrite =
+      changesNothing(toCommandParts(wanted), looks) || (call.mode === 'plan' && where.sandbox === 'bwrap')
     const label = [wanted.shown ?? toCommandParts(wanted)].flat().join(' ')
     checkpoint = cannotWrite ? undefined : await SessionCheckpoint.begin(context, call, label, isUnasked)
     return (session = await getSessions(context).add(wanted.session_id, settings.max_sessions, (id) => {

@@ -1,6 +1,6 @@
 /**
- * Names of instruction files and rules of other programs, in the folder that they count for. Sources, read in November
- * 2026: the pages on memory and rules of Claude Code, Codex, Gemini CLI, Copilot, Cursor, Windsurf, Cline, Kiro, Junie.
+ * Names of instruction files and rules of other programs, in the folder that they count for: Claude Code, Codex, Gemini
+ * CLI, Copilot, Cursor, Windsurf, Cline, Kiro and Junie. The orders of Cursor, Windsurf, Kiro and Junie are unverified.
  */
 
 /** The file of Claude Code for one folder, from the first place that exists. */

@@ -16,9 +16,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createKernel, type Kernel, type Result } from 'vtcode'
 import { describe, expect, it } from 'vitest'
-import { DESTRUCTIVE } from '../../../support/destructive.js'
-import { rounds } from '../../../support/exec.js'
-import { vtcode } from '../../../support/program.js'
+import { DESTRUCTIVE } from '../../support/destructive.js'
+import { rounds } from '../../support/exec.js'
+import { vtcode } from '../../support/program.js'
 
 // Each command destroys work in each tree, started in each way; one `vtcode revert` restores all entries of the workspace and of git.
 
