@@ -1,4 +1,5 @@
 import type { Call, Context, Notice } from '../../../core/index.js'
+import { redactText } from '../../../core/text/index.js'
 import { createSlotError, formatNames, notice, pluralize } from '../../lib/base/index.js'
 import {
   openCheckpoints,
@@ -72,7 +73,7 @@ export class SessionCheckpoint {
       refuseOnce(state, isUnasked, (error as Error).message)
       return undefined
     }
-    const open = await store.begin({ call: call.id, session: session.id, command })
+    const open = await store.begin({ call: call.id, session: session.id, command: redactText(command) })
     const checkpoint = new SessionCheckpoint(context, call.id, store, open, isUnasked)
     if (open.failure !== undefined) {
       await store.end(open.id)
@@ -89,7 +90,7 @@ export class SessionCheckpoint {
 
   /** Notes a line of input to a running program: what it changes is a record of its own. */
   async advance(command: string): Promise<void> {
-    const { id, record } = await this.store.advance(this.#id, command)
+    const { id, record } = await this.store.advance(this.#id, redactText(command))
     this.#id = id
     await this.#take(record)
   }

@@ -1,10 +1,24 @@
 import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { bootExec, call, lacks } from '../../support/exec.js'
 import { hold } from '../../support/held.js'
 
 const files = { 'a.txt': 'one\n', 'b.txt': 'two\n' }
 const codesOf = (result: { notices?: readonly { code: string }[] }) => (result.notices ?? []).map(({ code }) => code)
+
+it('redacts secrets in its record of a command', async () => {
+  const booted = hold(await bootExec({ files, env: { DEMO_API_KEY: 'kept-out-of-files-4711' } }))
+  const changed = await call(booted, { action: 'run', command: 'echo kept-out-of-files-4711 > a.txt; rm b.txt' })
+  expect(codesOf(changed)).toContain('VT_EXEC_CHANGED')
+  const records = join(booted.home, '.vtcode/checkpoints')
+  const texts = readdirSync(records, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.json'))
+    .map((name) => readFileSync(join(records, name), 'utf8'))
+  expect(texts.join('\n')).toMatch(/"command":"echo \[redacted[^"]*rm b\.txt"/)
+  expect(texts.join('\n')).not.toContain('4711')
+})
 
 describe.skipIf(lacks('git'))('checkpoint of a command', () => {
   const boot = async () => {
