@@ -38,6 +38,8 @@ export async function recoverCall(
 ): Promise<CallResult | undefined> {
   const started = state.started.get(call_id) as { ts?: string; effects?: readonly Effect[] } | undefined
   // The present and the recorded effects both count: a tool may have been declared harmless since.
+  // A script that asks about one of its calls may have made others, so it never runs again.
+  if (meaning.slot?.runs_calls) await approvals.withdraw(call_id)
   if ((isQuiet(effects) && isQuiet(started?.effects ?? [])) || (await approvals.isPending(call_id))) return undefined
   const since = started?.ts ?? ''
   if (!meaning.slot?.keeps_history) {

@@ -23,6 +23,9 @@ export class Approvals implements ConversationApprovals {
   async isPending(call_id: string): Promise<boolean> {
     return (await this.deferred?.isPending(call_id)) ?? false
   }
+  async withdraw(call_id: string): Promise<void> {
+    await this.deferred?.withdraw(call_id)
+  }
 
   ask(call: CallPart, request: Approval, signal: AbortSignal): Promise<ApprovalAnswer> {
     const answer = this.tail.then(() => this.askNow(call, request, signal))

@@ -1,4 +1,4 @@
-import { findProgram, listSearchFolders } from '../../../core/system/index.js'
+import { findProgram, listSearchFolders, sha256 } from '../../../core/system/index.js'
 import { redact } from '../../../core/text/index.js'
 import type { Approval, ApprovalAnswer } from '../../../core/contract/index.js'
 import { runShort } from '../../lib/process/index.js'
@@ -31,21 +31,28 @@ export class DeferredApprovals {
 
   /** Returns whether a call is still pending; then nothing of it was done. */
   async isPending(call_id: string): Promise<boolean> {
-    return (await this.findPending(call_id)) !== undefined
+    return (await this.listPending(call_id)).length > 0
+  }
+
+  /** Removes the questions of a call that is not made again. */
+  async withdraw(call_id: string): Promise<void> {
+    for (const { token } of await this.listPending(call_id)) await removeApproval(this.thread.workspace, token)
   }
 
   async ask(
     { call_id, name, input }: CallPart,
-    { reasons, question, covers }: Approval,
+    { call, reasons, question, covers }: Approval,
     signal: AbortSignal,
   ): Promise<ApprovalAnswer> {
     const whole =
       this.asker === undefined
         ? { reason: reasons.join(' '), question }
         : { reason: [this.asker, ...reasons].join(' '), question: `${this.asker}\n${question}` }
+    // A script asks about several calls under one id: an answer counts for the call that was shown.
+    const digest = sha256(JSON.stringify([call.slot, call.input]))
     const pending =
-      (await this.findPending(call_id)) ??
-      (await this.put({ call_id, tool: name, input, ...whole, ...(covers !== undefined && { covers }) }))
+      (await this.listPending(call_id)).find((one) => one.digest === digest) ??
+      (await this.put({ call_id, tool: name, input, digest, ...whole, ...(covers !== undefined && { covers }) }))
     try {
       return await this.answer(pending, signal)
     } finally {
@@ -67,7 +74,7 @@ export class DeferredApprovals {
   }
 
   private async put(
-    question: Pick<PendingApproval, 'call_id' | 'tool' | 'input' | 'reason' | 'question' | 'covers'>,
+    question: Omit<PendingApproval, 'token' | 'session_id' | 'created_at' | 'expires_at' | 'notify' | 'answer'>,
   ): Promise<PendingApproval> {
     const { timeout_secs, notify_command } = this.settings
     const { workspace, session_id, providers } = this.thread
@@ -85,9 +92,9 @@ export class DeferredApprovals {
     return approval
   }
 
-  private async findPending(call_id: string): Promise<PendingApproval | undefined> {
+  private async listPending(call_id: string): Promise<PendingApproval[]> {
     const { workspace, session_id } = this.thread
-    return (await listApprovals(workspace)).find((one) => one.session_id === session_id && one.call_id === call_id)
+    return (await listApprovals(workspace)).filter((one) => one.session_id === session_id && one.call_id === call_id)
   }
 
   /** Starts the notify command with the question on its standard input; its failure changes nothing. */

@@ -14,6 +14,8 @@ export interface PendingApproval {
   reason: string
   /** The whole question, worded as on every surface. */
   question?: string
+  /** Digest of the slot and the input that the answer is about. A script asks about its inner calls. */
+  digest: string
   /** The extent of an approval for the session. */
   covers?: string
   created_at: string

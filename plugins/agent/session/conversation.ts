@@ -125,6 +125,8 @@ export interface ConversationApprovals {
   readonly canAsk: boolean
   /** Returns whether the call was pending when the last process ended. */
   isPending(call_id: string): Promise<boolean>
+  /** Removes the questions of a call that is not made again. */
+  withdraw(call_id: string): Promise<void>
   ask(call: CallPart, request: Approval, signal: AbortSignal): Promise<ApprovalAnswer>
   /** Asks on behalf of a delegated agent. */
   relay(approve: Approve, request: Approval): Promise<ApprovalAnswer>

@@ -35,6 +35,39 @@ await new Promise((resolve) => setTimeout(resolve, 600_000))`
     expect(await place.read('log.txt')).toBe('ran\n')
   })
 
+  it('does not run a script again that was killed while one of its calls waited for an answer', async () => {
+    const code = `await file.write({ path: 'log.txt', content: 'ran\\n', mode: 'append' })
+await exec.run({ command: 'echo second >> log.txt' })`
+    const peer = hold(await startPeer([{ toolCalls: [script(code) as never] }, { content: 'fine' }]))
+    const agent = { model: 'peer/m', harness: { async_approval: { enabled: true } } }
+    const settings = { agent, sandbox: { mode: 'off' }, policy: { allow: ['Edit'] } }
+    const place = hold(await home(peer, {}, { settings }))
+    const questions = async (): Promise<{ token: string }[]> =>
+      JSON.parse((await vtcode(place, ['approvals', 'list', '--json'])).out)
+    let kill: (() => void) | undefined
+    const run = vtcode(place, ['exec', '--quiet', '--mode', 'ask', 'go'], {
+      started: (child) => (kill = () => void child.kill('SIGKILL')),
+    })
+    await expect.poll(questions, { timeout: 30_000, interval: 200 }).toHaveLength(1)
+    kill!()
+    await run
+    const [question] = await questions()
+    await vtcode(place, ['approvals', 'approve', question!.token])
+    expect((await vtcode(place, ['resume', '--last', '--continue-turn', '--mode', 'ask'])).out).toBe('fine\n')
+    expect(lastText(peer)).toContain('this script ran; it does not run again. 1 of its calls had ended.')
+    expect(await place.read('log.txt')).toBe('ran\n')
+    expect(await questions()).toEqual([])
+  })
+
+  it('keeps no secret in the store', async () => {
+    const value = "{ line: '-----BEGIN PRIVATE KEY-----', b: 1 }"
+    const code = `const why = await store.set('k', ${value}).catch((error) => error.message); return [why, await store.get('k') ?? null]`
+    const peer = hold(await startPeer([{ toolCalls: [script(code) as never] }, { content: 'fine' }]))
+    const place = hold(await home(peer))
+    expect((await vtcode(place, ['exec', '--quiet', '--mode', 'auto', 'go'])).out).toBe('fine\n')
+    expect(lastText(peer)).toContain('["VT_EXEC_STORE: The store keeps no secrets.",null]')
+  })
+
   it('keeps the store of scripts across resume and fork, each branch with its own values', async () => {
     const list =
       "return (await Promise.all((await store.list()).map(async (key) => key + '=' + (await store.get(key))))).join()"
