@@ -63,6 +63,8 @@ describe('spool', () => {
       'full-auto',
       '-c',
       'policy.allow=["unified_exec/run"]',
+      '-c',
+      'checkpoints.enabled=false',
       'call',
       ...input,
     ]

@@ -18,6 +18,11 @@ const usage = (says: string | RegExp): Told => [
 const noFlag = usage(/unknown option '--nonsense'\nSee `vtcode [a-z]+ --help`\.\n$/)
 const noJson = usage('--json has no place here; it goes with call, ask, exec')
 const missing = (what: string): Told => usage(`missing required argument '${what}'\nSee \`vtcode [a-z]+ --help\``)
+const nothingToRevert: Told = [
+  1,
+  none,
+  /^vtcode: error: No command has changed files here; there is nothing to revert\.\n$/,
+]
 const noModel: Told = [3, none, /^vtcode: error: VT_LLM_NO_MODEL: [\s\S]*\n {2}\S/]
 const document: Told = [0, /^[[{][^\n]*\n$/, none]
 const same = (told: Told, flag: Told = noFlag, json: Told = noJson): Record<Use, Told> => ({
@@ -75,11 +80,7 @@ const table: Record<string, Record<Use, Told>> = {
     none,
     /^vtcode: error: VT_REVIEW_NO_DIFF: /,
   ]),
-  revert: same(
-    usage(/required option '--turn <n>' not specified/),
-    usage(/required option '--turn <n>' not specified/),
-    usage(/required option '--turn <n>' not specified/),
-  ),
+  revert: same(nothingToRevert, noFlag, nothingToRevert),
   schedule: {
     nothing: [2, none, /^Usage: vtcode schedule/],
     stdin: [2, none, /^Usage: vtcode schedule/],
