@@ -12,7 +12,7 @@ const slot = {
   },
 } as unknown as Question[1]
 const asked = (input: object, reasons: string[] = ['It runs a program.']): string =>
-  renderQuestion({ slot: 'demo/run', input, given: input } as unknown as Question[0], slot, reasons)
+  renderQuestion({ slot: 'demo/run', input, given: input, caller: {} } as unknown as Question[0], slot, reasons)
 
 describe('approval question', () => {
   it('ends an approval question with the command, however large the other fields are', () => {

@@ -106,6 +106,7 @@ it('finds no other module that replaces files by itself', () => {
     'install.ts',
     'move.ts',
     'npm.ts',
+    'place_entry.ts',
     'seal.ts',
     'store.ts',
     'tidy.ts',
