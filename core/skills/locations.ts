@@ -1,5 +1,5 @@
 import { realpathSync, statSync } from 'node:fs'
-import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { createDiagnostic, type Diagnostic, type Layer, type Settings } from '../shapes/index.js'
 import { isInside, programFile } from '../system/index.js'
 import type { PackageSkills, PackageText } from './types.js'
@@ -37,6 +37,8 @@ export interface Root {
   texts?: readonly PackageText[]
   /** Content of the package other than skills. */
   packageContent?: Pick<PackageSkills, 'instructions' | 'agents'>
+  /** Returns the root that a folder of the workspace counts for: a link of the user may lead there. */
+  claimFolder?: (folder: string) => Root | undefined
 }
 
 /** The folder of commands of Claude Code. */
@@ -71,13 +73,41 @@ export function listRoots(locations: SkillLocations, diagnostics: Diagnostic[]):
     prefix: 'builtin',
     ...(!settings.bundled && { disabledReason: 'skills.bundled is off' }),
   })
+  const claimFolder = createClaim(locations, own)
+  for (const root of roots) if (root.layer === 'user') root.claimFolder = claimFolder
   return [...selectExistingRoots(roots, own, locations.workspace, diagnostics), ...texts]
 }
+
+/**
+ * Returns a function that finds the folders that tools can change in the workspace. Their skills need the consent for
+ * the workspace, even if a link of the user leads there. In a workspace that contains the home folder, the user's own
+ * folders of skills stay the user's.
+ */
+function createClaim(
+  { workspace, settings }: SkillLocations,
+  own: readonly string[],
+): NonNullable<Root['claimFolder']> {
+  const kept = own.flatMap((path) => {
+    const above = resolveRealPath(dirname(dirname(path)))
+    if (above === undefined || !isInside(workspace, above)) return []
+    return [join(above, basename(dirname(path)), basename(path))]
+  })
+  const root: Omit<Root, 'path'> = {
+    bound: workspace,
+    layer: 'workspace',
+    prefix: 'workspace',
+    ...(settings.workspace === 'off' && WORKSPACE_OFF),
+  }
+  return (folder) =>
+    isInside(workspace, folder) && !kept.some((path) => isInside(path, folder)) ? { ...root, path: folder } : undefined
+}
+
+const WORKSPACE_OFF = { disabledReason: 'skills.workspace is off' }
 
 /** Returns the roots from the current folder up to the top of the workspace. */
 function listWorkspaceRoots({ workspace, cwd, settings }: SkillLocations, names: readonly string[]): FoundRoot[] {
   const roots: FoundRoot[] = []
-  const disabled = settings.workspace === 'off' && { disabledReason: 'skills.workspace is off' }
+  const disabled = settings.workspace === 'off' && WORKSPACE_OFF
   for (let folder = isInside(workspace, cwd) ? cwd : workspace; ; folder = dirname(folder)) {
     const way = relative(workspace, folder)
     const prefix = way === '' ? 'workspace' : `workspace/${way}`
@@ -115,7 +145,7 @@ function selectExistingRoots(
         ),
       )
     } else if (root.layer !== 'admin' || checkRootOwnership(path, diagnostics))
-      real.set(path, { ...root, path, bound: root.bound ?? path })
+      real.set(path, root.claimFolder?.(path) ?? { ...root, path, bound: root.bound ?? path })
   }
   return real.values()
 }

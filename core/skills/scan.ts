@@ -156,6 +156,10 @@ function readSkill(
   try {
     const place = link ? resolveLinkedFile(root, path, file) : { folder: path, file }
     if (!place) return skip(finding, file, `The link leads out of ${root.bound}.`)
+    // The text of such a skill would change with a file of the workspace.
+    if (place.folder !== dirname(place.file) && root.claimFolder?.(dirname(place.file)))
+      return skip(finding, file, 'The link of the user leads to a file of the workspace with another name.')
+    const owner = root.claimFolder?.(place.folder) ?? root
     const { version, bytes, whole } = readHead(place.file)
     // The path of the link names the skill.
     const named = join(shown, name)
@@ -164,9 +168,9 @@ function readSkill(
     const reading =
       known && known.version === version ? known.reading : { ...parseHead(bytes(), named, whole), body: '' }
     if (version) cache.set(named, { version, reading })
-    const before = finding.all.find((one) => one.file === place.file && one.layer === root.layer)
+    const before = finding.all.find((one) => one.file === place.file && one.layer === owner.layer)
     if (before && reading.skill) before.also_at = [...before.also_at, shown]
-    else addSkill(root, place.folder, reading, finding, place.file)
+    else addSkill(owner, place.folder, reading, finding, place.file)
   } catch (error) {
     skip(finding, file, `The file cannot be read: ${(error as Error).message}.`)
   }

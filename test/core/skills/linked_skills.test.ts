@@ -148,3 +148,37 @@ describe('skills behind links', () => {
     expect(listFound(booted)).toEqual({ names: ['user:a'], skipped: [], codes: [] })
   })
 })
+
+describe("links of the user's folders into the workspace", () => {
+  const body = text('demo')
+  const boots = (links: Record<string, string>) => boot({ 'ws/skills/demo/SKILL.md': body }, links)
+  const ways: [title: string, links: Record<string, string>][] = [
+    ['the folder of a skill', { 'home/.claude/skills/demo': 'ws/skills/demo' }],
+    ['the file of a skill', { 'home/.claude/skills/demo/SKILL.md': 'ws/skills/demo/SKILL.md' }],
+    ['the folder of all skills', { 'home/.agents/skills': 'ws/skills' }],
+    ['the folder above all skills', { 'home/.vtcode/skills/team': 'ws/skills' }],
+  ]
+  it.each(ways)('counts them as skills of the workspace for %s', async (_, links) => {
+    const booted = await boots(links)
+    expect(listFound(booted).names).toEqual(['workspace:demo'])
+    const { all } = booted.kernel.inspection.skills()
+    expect(all.find(({ name }) => name === 'demo')).toMatchObject({ layer: 'workspace', scope: 'workspace' })
+  })
+
+  it.each(ways)('adds no tools without consent for %s', async (_, links) => {
+    const booted = await boots(links)
+    const manifest = 'name: hello\ndescription: Says hello.\neffects: [read]\nmodule: ./hello.js\n'
+    await writeFile(join(booted.root, 'skills/demo/vtcode.yaml'), manifest)
+    await writeFile(
+      join(booted.root, 'skills/demo/hello.js'),
+      'export default async () => ({ ok: true, output: {} })\n',
+    )
+    matches(await booted.call('load_skill', { name: 'demo' }), { ok: true, output: { tools_added: [] } })
+    matches(await booted.call('hello', {}), { ok: false })
+  })
+
+  it('leaves out a skill whose text is a file of another name', async () => {
+    const booted = await boot({ 'ws/docs/demo.md': body }, { 'home/.claude/skills/demo/SKILL.md': 'ws/docs/demo.md' })
+    expect(listFound(booted)).toMatchObject({ names: [], codes: ['VT_SKILL_INVALID'] })
+  })
+})
