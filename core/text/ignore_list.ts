@@ -24,6 +24,8 @@ interface Line {
 type Element = '**' | ((segment: string) => boolean)
 
 const MAX_LINES = 5_000
+/** Characters of a line. No path is longer. */
+const MAX_LINE = 4_096
 
 /**
  * Compiles the text of a gitignore file over `/`-separated paths. The last line that matches decides; below an ignored
@@ -41,10 +43,20 @@ function compileIgnoreList(text: string): (path: string) => boolean {
   }
 }
 
+/**
+ * Removes blanks at the end of a line; one after a backslash counts. A regular expression would restart at every blank
+ * of a long run.
+ */
+function trimLine(line: string): string {
+  const whole = line.endsWith('\r') ? line.slice(0, -1) : line
+  let end = whole.length
+  while (end > 0 && (whole[end - 1] === ' ' || whole[end - 1] === '\t')) end -= 1
+  return whole.slice(0, end < whole.length && whole[end - 1] === '\\' ? end + 1 : end)
+}
+
 function parseLine(line: string): Line[] {
-  // A space at the end counts only after a backslash.
-  const plain = line.replace(/\r$/, '').replace(/(?<!\\)[ \t]+$/, '')
-  if (plain === '' || plain.startsWith('#')) return []
+  const plain = trimLine(line)
+  if (plain === '' || plain.startsWith('#') || plain.length > MAX_LINE) return []
   const negated = plain.startsWith('!')
   const body = plain
     .replace(/^!/, '')

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import { trimEndChars } from '../../lib/base/index.js'
 
 const MAX_IMPORT_DEPTH = 5
 const MAX_IMPORTS = 100
@@ -6,6 +7,8 @@ const MAX_IMPORTS = 100
 const MAX_IMPORTED_CHARS = 524_288
 /** Imports that one line names within its text. */
 const MAX_INLINE = 20
+/** Characters of the name of a file that is named within a text. No path is longer. */
+const MAX_NAME = 4_096
 
 /** A refused import or file, whose message names the reason. */
 export class Refused extends Error {}
@@ -123,6 +126,6 @@ function findInlineNames(line: string): string[] {
   const plain = line.replace(/(`+)[^`]*\1/g, ' ')
   return [...plain.matchAll(/(?<![^\s("'*_[])@([^\s`"'()[\]<>]+)/g)]
     .slice(0, MAX_INLINE)
-    .map(([, name]) => name!.replace(/[.,;:!?*_]+$/, ''))
-    .filter((name) => /[./]/.test(name))
+    .map(([, name]) => trimEndChars(name!, '.,;:!?*_'))
+    .filter((name) => name.length <= MAX_NAME && /[./]/.test(name))
 }

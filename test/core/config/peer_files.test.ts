@@ -62,6 +62,19 @@ describe('ignore files of other programs', () => {
     expect((await vt.call('unified_file', { action: 'read', path: 'build/keep.txt' })).ok).toBe(false)
   })
 
+  it('reads lines of very many blanks in little time, and keeps an escaped blank', async () => {
+    const blanks = ' '.repeat(100_000)
+    const text = `secret${blanks}\n${blanks}x\nbuild${blanks}\n${`gone${blanks}x\n`.repeat(2)}odd\\ ${blanks}\n`
+    await using vt = await bootKernel({ files: { ...FILES, 'odd ': 'TOKEN', odd: 'open', '.cursorignore': text } })
+    const read = async (path: string) => (await vt.call('unified_file', { action: 'read', path })).ok
+    expect([await read('secret/key.txt'), await read('build/out.txt'), await read('odd '), await read('odd')]).toEqual([
+      false,
+      false,
+      false,
+      true,
+    ])
+  })
+
   it('joins the rules of several files', async () => {
     const files = { ...FILES, '.aiignore': 'secret\n', '.geminiignore': '*.pem\n' }
     await using vt = await bootKernel({ files })
