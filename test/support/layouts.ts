@@ -103,10 +103,10 @@ export const layouts: Layout[] = [
   {
     from: 'Claude Code',
     layout: 'imports within a line, in a list, from home',
-    here: 'read; from home only Markdown files of `.claude`, `.codex`, `.gemini`, `.agents`, `.vtcode`',
-    files: { 'CLAUDE.md': 'See @a.md.\n\n- @b.md\n\n@~/.claude/c.md\n', 'a.md': 'ONE', 'b.md': 'TWO' },
-    home: { '.claude/c.md': 'THREE' },
-    first: ['TWO', 'THREE', 'ONE'],
+    here: 'read; from home only your instruction files and rules',
+    files: { 'CLAUDE.md': 'See @a.md.\n\n- @b.md\n\n@~/.claude/rules/c.md\n', 'a.md': 'ONE', 'b.md': 'TWO' },
+    home: { '.claude/rules/c.md': 'THREE' },
+    first: ['THREE', 'TWO', 'THREE', 'ONE'],
   },
   {
     from: 'Claude Code',

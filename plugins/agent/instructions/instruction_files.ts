@@ -8,6 +8,7 @@ import type { Kernel } from '../../../core/contract/index.js'
 import { createHiddenFilter, type Workspace } from '../../../core/workspace/index.js'
 import { nextCall } from '../../lib/base/index.js'
 import { expandImports, Refused, type ImportReader } from './imports.js'
+import { USER_FILES, USER_RULES } from './layouts.js'
 
 /** A file of instructions for agents. Instructions are context and never grant permission. */
 export interface Instructions {
@@ -79,7 +80,21 @@ function readOwnFile(file: string, kernel: Kernel): string {
   return bytes.toString()
 }
 
-/** Folders of the home folder with instructions for agents; a workspace may import their Markdown files. */
+/**
+ * Files of the home folder that a workspace may import: the person's instructions and rules. Other files there, such as
+ * memories and plans, may be about other work.
+ */
+const HOME_FILES: readonly string[] = ['.vtcode/AGENTS.md', '.agents/AGENTS.md', ...USER_FILES]
+const HOME_RULES = ['.vtcode/rules', USER_RULES]
+
+/** Throws Refused for a file of the home folder that a workspace may not import. */
+function refusePrivate(name: string): void {
+  const path = name.slice(2)
+  if (!HOME_FILES.includes(path) && !HOME_RULES.some((folder) => path.startsWith(`${folder}/`)))
+    throw new Refused(`from home a workspace imports only your instructions and rules, such as ~/${USER_FILES[0]}`)
+}
+
+/** Folders of the home folder with instructions for agents, which import Markdown files from each other. */
 const HOME_FOLDERS = ['.vtcode', '.agents', '.claude', '.codex', '.gemini']
 
 /** Reads a file of the user that a file of a workspace imports by `@~/…`. Throws Refused. */
@@ -115,9 +130,11 @@ export async function readWorkspaceFile(
     return readJudgedFile(workspace, resolved)
   }
   const resolve = (folder: string, name: string) => {
-    if (name.startsWith('~/')) return posix.normalize(name)
+    const isOwn = folder.startsWith('~/')
+    const path = name.startsWith('~/') ? posix.normalize(name) : posix.join(folder, name)
     // A file of the user imports from its own folder.
-    return folder.startsWith('~/') ? posix.join(folder, name) : workspace.normalize(posix.join(folder, name))
+    if (!isOwn && name.startsWith('~/')) refusePrivate(path)
+    return path.startsWith('~/') ? path : workspace.normalize(path)
   }
   return readWithImports(path, { resolve, read, onRefused: reader.onUnused })
 }

@@ -21,7 +21,7 @@ async function prompt(
     symlinkSync(target.replace(/^home(?=\/)/, s.booted.home), join(s.booted.root, name))
   const { outcome_code: code } = await s.run('go')
   const unused = harness(s.events, 'instructions_unused').map(({ message }) => message as string)
-  const text = (s.peer.bodies[0]?.messages[0].content as string | undefined) ?? ''
+  const text = (s.peer.bodies[0]?.messages?.[0].content as string | undefined) ?? ''
   return { code, text: /<instructions[^]*<\/instructions>/.exec(text)?.[0] ?? '', unused }
 }
 
@@ -30,13 +30,13 @@ describe('imports of instruction files', () => {
     const { text, unused } = await prompt(
       {
         'CLAUDE.md':
-          'See @docs/a.md for the style and (@docs/b.md) for tests.\n\n- @docs/c.md\n1. @docs/d.md\n\n@~/.claude/mine.md\n',
+          'See @docs/a.md for the style and (@docs/b.md) for tests.\n\n- @docs/c.md\n1. @docs/d.md\n\n@~/.claude/rules/mine.md\n',
         'docs/a.md': 'RULE-A',
         'docs/b.md': 'RULE-B',
         'docs/c.md': 'RULE-C',
         'docs/d.md': 'RULE-D',
       },
-      { home: { '.claude/mine.md': 'RULE-MINE, see @more.md', '.claude/more.md': 'RULE-MORE' } },
+      { home: { '.claude/rules/mine.md': 'RULE-MINE, see @../more.md', '.claude/more.md': 'RULE-MORE' } },
     )
     expect(text).toContain('See @docs/a.md for the style and (@docs/b.md) for tests.\n\nRULE-C\nRULE-D\n\nRULE-MINE')
     expect(text).toContain('@docs/a.md:\nRULE-A\n\n@docs/b.md:\nRULE-B')
@@ -62,11 +62,11 @@ describe('imports of instruction files', () => {
   })
 
   it('reports a file of text that is missing, in the prompt and to the person', async () => {
-    const { text, unused } = await prompt({ 'AGENTS.md': 'See @docs/none.md and @~/.claude/none.md.\n' })
+    const { text, unused } = await prompt({ 'AGENTS.md': 'See @docs/none.md and @~/.claude/CLAUDE.md.\n' })
     expect(text).toContain('(@docs/none.md is not imported: file not found)')
     expect(unused).toEqual([
       '@docs/none.md is not imported: file not found (AGENTS.md)',
-      '@~/.claude/none.md is not imported: file not found (AGENTS.md)',
+      '@~/.claude/CLAUDE.md is not imported: file not found (AGENTS.md)',
     ])
   })
 
@@ -92,6 +92,21 @@ describe('imports of instruction files', () => {
     expect(text).not.toContain('SECRET')
     expect(text.match(/is not imported: [^)]*/g)).toHaveLength(10)
     expect(unused.length).toBeGreaterThanOrEqual(9)
+  })
+
+  it('imports no memory, plan or other file of other programs from home into a repository', async () => {
+    const names = ['.claude/projects/a/memory.md', '.codex/memories/b.md', '.gemini/c.md', '.claude/rules/../d.md']
+    const { text } = await prompt(
+      { 'CLAUDE.md': `${names.map((name) => `@~/${name}\n`).join('')}See @~/.claude/plans/e.md\n` },
+      { home: Object.fromEntries([...names, '.claude/d.md', '.claude/plans/e.md'].map((name) => [name, 'SECRET'])) },
+    )
+    expect(text).not.toContain('SECRET')
+    expect(text.match(/is not imported: from home a workspace imports only/g)).toHaveLength(5)
+  })
+
+  it('searches the end of a very long name once', async () => {
+    const { code } = await prompt({ 'AGENTS.md': `see @${'.'.repeat(300_000)}a` })
+    expect(code).not.toBe('success')
   })
 
   it('ends at a circle of imports, with one sentence', async () => {
