@@ -3,12 +3,15 @@ import { join } from 'node:path'
 import { createDiagnostic, isObject, problem, type Diagnostic, type JsonObject, type Layer } from '../shapes/index.js'
 import { resolveUserFolder } from '../system/index.js'
 import { readBytes } from '../documents/index.js'
+import { describeUnusedLines } from '../text/index.js'
 import type { SettingsSource } from './source.js'
 
 /** Ignore files of other programs at the root of a workspace. Their paths are hidden from every tool. */
 const IGNORE_FILES = ['.aiignore', '.aiexclude', '.clineignore', '.codeiumignore', '.cursorignore', '.geminiignore']
 /** Settings of Claude Code in a workspace. */
 const CLAUDE_SETTINGS = ['.claude/settings.json', '.claude/settings.local.json']
+/** Files of other programs whose rules count in a workspace. */
+export const PEER_FILES: readonly string[] = [...IGNORE_FILES, ...CLAUDE_SETTINGS]
 /** Parts of these settings that other settings here replace. */
 const REPLACED_KEYS = ['hooks', 'env', 'enabledPlugins', 'statusLine', 'model', 'outputStyle']
 const MAX_BYTES = 1_048_576
@@ -27,6 +30,7 @@ export function readPeerFiles(
   for (const name of IGNORE_FILES) {
     const text = readPeerFile(join(workspace, name), workspace)
     if (text === undefined || !/^[ \t]*[^#\s]/m.test(text)) continue
+    reportUnused(join(workspace, name), describeUnusedLines(text), diagnostics)
     const rule = { rule: `Read(# ${name}\n${text})`, reason: `${name} lists the path.` }
     sources.push(createSource(join(workspace, name), 'workspace', { deny: [rule] }))
   }
@@ -51,7 +55,9 @@ function readPeerFile(file: string, within: string | undefined): string | undefi
   const stat = lstatSync(file, { throwIfNoEntry: false })
   if (!stat || stat.isDirectory()) return undefined
   try {
-    return readBytes(file, { limit: MAX_BYTES, ...(within !== undefined && { within }) }).toString('utf8')
+    return readBytes(file, { limit: MAX_BYTES, ...(within !== undefined && { within }) })
+      .toString('utf8')
+      .replace(/^\ufeff/, '')
   } catch (error) {
     throw problem(
       'VT_CONFIG_INVALID',
@@ -75,13 +81,15 @@ function readClaudeSettings(file: string, layer: Layer, text: string, diagnostic
     ...REPLACED_KEYS.filter((key) => isFilled(settings[key])),
   ]
   if (keys.length > 0) diagnostics.push(createUnusedDiagnostic(file, keys.join(', '), 'info'))
-  const policy = { deny: listRules(deny, file), ask: listRules(ask, file) }
+  const [denied, asked] = [listRules(deny, 'deny', file), listRules(ask, 'ask', file)]
+  reportUnused(file, [...denied.unused, ...asked.unused], diagnostics)
+  const policy = { deny: denied.rules, ask: asked.rules }
   return policy.deny.length + policy.ask.length > 0 ? [createSource(file, layer, policy)] : []
 }
 
 function parseSettings(file: string, text: string, diagnostics: Diagnostic[]): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(text.replace(/^\ufeff/, ''))
+    const value: unknown = JSON.parse(text)
     if (isObject(value)) return value
     throw new Error('it is not an object')
   } catch {
@@ -104,9 +112,33 @@ const isFilled = (value: unknown): boolean =>
 /** A rule in the form that both programs share. */
 const RULE = /^[A-Za-z_][\w*-]*(?:\([^\n]*\))?$/
 const MAX_RULES = 500
+const MAX_RULE = 500
 
-const listRules = (list: unknown, file: string): { rule: string; reason: string }[] =>
-  (Array.isArray(list) ? list : [])
-    .filter((rule): rule is string => typeof rule === 'string' && rule.length <= 500 && RULE.test(rule.trim()))
-    .slice(0, MAX_RULES)
-    .map((rule) => ({ rule: rule.trim(), reason: `${file} has the rule.` }))
+/** Returns the rules of a list, and a description of each entry that is no rule. */
+function listRules(
+  list: unknown,
+  name: string,
+  file: string,
+): { rules: { rule: string; reason: string }[]; unused: string[] } {
+  const rules: { rule: string; reason: string }[] = []
+  const unused = list === undefined || Array.isArray(list) ? [] : [`permissions.${name}, which is no list`]
+  for (const [index, rule] of (Array.isArray(list) ? (list as unknown[]) : []).entries()) {
+    const isRule = typeof rule === 'string' && rule.length <= MAX_RULE && RULE.test(rule.trim())
+    if (isRule && rules.length < MAX_RULES) rules.push({ rule: rule.trim(), reason: `${file} has the rule.` })
+    else unused.push(`permissions.${name}[${index}], which ${isRule ? `comes after ${MAX_RULES} others` : NO_RULE}`)
+  }
+  return { rules, unused }
+}
+const NO_RULE = `is no rule of at most ${MAX_RULE} characters such as Read(.env)`
+
+const MAX_SHOWN = 5
+/** Reports what protects nothing although its author meant it to. */
+function reportUnused(file: string, unused: readonly string[], diagnostics: Diagnostic[]): void {
+  if (unused.length === 0) return
+  const more = unused.length > MAX_SHOWN ? [`${unused.length - MAX_SHOWN} more`] : []
+  const key = [...unused.slice(0, MAX_SHOWN), ...more].join('; ')
+  diagnostics.push({
+    ...createDiagnostic('VT_POLICY_UNUSED', { file, key }, [file], 'warning'),
+    hint: 'Correct these entries: what they name is not protected.',
+  })
+}

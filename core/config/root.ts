@@ -1,13 +1,10 @@
 import { existsSync, realpathSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import { readSmallFile } from '../system/index.js'
-import { hasPackageSettings, PACKAGE_FILE } from '../documents/index.js'
+import { hasPackageSettings, MAX_PACKAGE_BYTES, PACKAGE_FILE } from '../documents/index.js'
 import { OWN_PLACES, RC_PLACES } from './places.js'
 
 const MARKS = ['.vtcode', '.git', ...OWN_PLACES]
-/** Largest `package.json` that can mark a workspace, in bytes. */
-const MAX_PACKAGE_BYTES = 256 * 1024
-
 /**
  * Returns the nearest folder upwards with settings, `.vtcode` or `.git`, else the folder itself. The user's own
  * `.vtcode` does not count, nor do files such as `~/.vtcoderc`: they would make the home folder the workspace of all
@@ -29,6 +26,8 @@ function isMarked(folder: string, home: string): boolean {
 }
 
 function declaresSettings(folder: string): boolean {
+  // The package of a dependency has settings of its own work.
+  if (folder.split(sep).includes('node_modules')) return false
   const text = readSmallFile(join(folder, PACKAGE_FILE), MAX_PACKAGE_BYTES)
   return text !== undefined && hasPackageSettings(text)
 }

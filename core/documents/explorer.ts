@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { basename, join } from 'node:path'
 import type { LoaderSync, PublicExplorerSync } from 'cosmiconfig'
 import { decodeDocument, limits, parseText, readBytes, type ParsedDocument } from './document.js'
-import { hasPackageSettings, MODULE_NAME, PACKAGE_FILE } from './package_file.js'
+import { hasPackageSettings, MAX_PACKAGE_BYTES, MODULE_NAME, PACKAGE_FILE } from './package_file.js'
 
 /** Files that are executed, not parsed. */
 const CODE_PATTERN = /\.[cm]?[jt]s$/
@@ -97,7 +97,8 @@ function tryOpen(file: string, within: string | undefined): Buffer | Error {
   try {
     return openSettings(file, within).bytes
   } catch (error) {
-    return error as Error
+    const isDangling = (error as { code?: string }).code === 'ENOENT'
+    return isDangling ? new Error(`${file} is a link to no file.`) : (error as Error)
   }
 }
 
@@ -110,11 +111,20 @@ function exists(file: string): boolean {
   }
 }
 
-/** Reads a package file that may have settings. A broken one has none, so it does not stop the work that repairs it. */
+/**
+ * Reads a package file that may have settings. A broken one has none, so it does not stop the work that repairs it.
+ * Throws VT_MANIFEST_LIMIT for settings in a file that is too large: their rules would be lost.
+ */
 function readPackageFile(file: string, within: string | undefined): Buffer | undefined {
+  const bytes = tryRead(file, within)
+  if (!bytes?.includes(MODULE_NAME)) return undefined
+  if (bytes.length > limits.bytes && hasPackageSettings(bytes.toString())) readBytes(file, { within })
+  return bytes.length > limits.bytes ? undefined : bytes
+}
+
+function tryRead(file: string, within: string | undefined): Buffer | undefined {
   try {
-    const bytes = readBytes(file, { within })
-    return bytes.includes(MODULE_NAME) ? bytes : undefined
+    return readBytes(file, { within, limit: MAX_PACKAGE_BYTES })
   } catch {
     return undefined
   }

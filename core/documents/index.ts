@@ -12,6 +12,6 @@ export {
   type RealPath,
 } from './document.js'
 export { loadCode, loadDocument, openSettings, parseDocument, searchFolder, type FoundFile } from './explorer.js'
-export { hasPackageSettings, PACKAGE_FILE } from './package_file.js'
+export { hasPackageSettings, MAX_PACKAGE_BYTES, PACKAGE_FILE } from './package_file.js'
 export { truncateText, sanitize } from './sanitize.js'
 export { QUIET_MS, computeSignature, watchFiles } from './watch.js'

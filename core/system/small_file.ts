@@ -7,8 +7,9 @@ export function readSmallFile(path: string, most = 4096): string | undefined {
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const stat = fstatSync(fd)
     if (!stat.isFile() || stat.size > most) return undefined
-    const bytes = Buffer.alloc(most)
-    return bytes.toString('utf8', 0, readSync(fd, bytes, 0, most, 0))
+    // Files of /proc have no size.
+    const bytes = Buffer.alloc(Math.min(most, Math.max(stat.size, 65_536)))
+    return bytes.toString('utf8', 0, readSync(fd, bytes, 0, bytes.length, 0))
   } catch {
     return undefined
   } finally {

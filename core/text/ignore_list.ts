@@ -23,16 +23,33 @@ interface Line {
 }
 type Element = '**' | ((segment: string) => boolean)
 
+/** Lines with a pattern. */
 const MAX_LINES = 5_000
 /** Characters of a line. No path is longer. */
 const MAX_LINE = 4_096
+
+/** Describes the lines of an ignore file that do not count as the author meant them. */
+export function describeUnusedLines(text: string): string[] {
+  let count = 0
+  return text.split('\n').flatMap((line, index) => {
+    const problem =
+      trimLine(line).length > MAX_LINE
+        ? `is longer than ${MAX_LINE} characters`
+        : parseLine(line).length > 0 && (count += 1) > MAX_LINES
+          ? `comes after ${MAX_LINES} others`
+          : /^[^#]*\[\[[:.=]/.test(line)
+            ? 'has a class in brackets, such as [[:alpha:]]'
+            : undefined
+    return problem === undefined ? [] : [`line ${index + 1}, which ${problem}`]
+  })
+}
 
 /**
  * Compiles the text of a gitignore file over `/`-separated paths. The last line that matches decides; below an ignored
  * folder nothing counts as included. The last part counts as a file and as a folder. Format: gitignore(5), git 2.39.
  */
 function compileIgnoreList(text: string): (path: string) => boolean {
-  const lines = text.split('\n').slice(0, MAX_LINES).flatMap(parseLine)
+  const lines = text.split('\n').flatMap(parseLine).slice(0, MAX_LINES)
   return (path) => {
     const segments = path.split('/').filter((segment) => segment !== '' && segment !== '.')
     for (let length = 1; length <= segments.length; length += 1) {

@@ -1,5 +1,6 @@
 import { cpSync, existsSync, mkdirSync, statfsSync, writeFileSync, type BigIntStats } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { PEER_FILES } from '../../../core/config/index.js'
 import { VtError } from '../../../core/shapes/index.js'
 import { readSmallFile } from '../../../core/system/index.js'
 import { WORKTREES_FOLDER } from '../../../core/trust/index.js'
@@ -157,18 +158,23 @@ async function listPresentFiles(
   const all = new Set([...parsePaths(known), ...parsePaths(others), ...listSettings(root)])
   const files = new Map<string, BigIntStats>()
   for (const path of all) {
-    const stat = isExcluded(path) || isHidden?.(path) === true ? undefined : stands(path)
+    const isLeftOut = isExcluded(path) || (isHidden?.(path) === true && !PEER_FILES.includes(path))
+    const stat = isLeftOut ? undefined : stands(path)
     if (stat) files.set(path, stat)
   }
   return files
 }
 
 const MAX_SETTINGS = 20_000
-/** Lists the settings files of a workspace and the files in `.vtcode/`, without the state of this program. */
+/**
+ * Lists the settings files of a workspace, those of other programs whose rules count, and the files in `.vtcode/`,
+ * without the state of this program.
+ */
 function listSettings(root: string): string[] {
   const names = (folder: string, pattern: RegExp): string[] =>
     listEntries(join(root, folder)).flatMap(({ name }) => (pattern.test(name) ? [join(folder, name)] : []))
   const found = [...names('.', /^(?:vtcode\.config\.|\.vtcoderc(?:\.|$))/), ...names('.config', /^vtcoderc(?:\.|$)/)]
+  found.push(...PEER_FILES)
   const folders = ['.vtcode']
   for (let next = 0; next < folders.length && found.length < MAX_SETTINGS; next += 1) {
     for (const { name, isFolder } of listEntries(join(root, folders[next]!))) {

@@ -75,6 +75,23 @@ describe('ignore files of other programs', () => {
     ])
   })
 
+  it('applies a first line after a byte order mark', async () => {
+    await using vt = await bootKernel({ files: { ...FILES, '.cursorignore': '\ufeffsecret/\n' } })
+    expect((await vt.call('unified_file', { action: 'read', path: 'secret/key.txt' })).ok).toBe(false)
+  })
+
+  it('reports each line that does not count', async () => {
+    const many = Array.from({ length: 5_001 }, (_, index) => `# ${index}\nname${index}\n`).join('')
+    const text = `src[[:alpha:]]\n${'a'.repeat(4_097)}\n${many}`
+    await using vt = await bootKernel({ files: { ...FILES, '.cursorignore': text } })
+    expect(vt.kernel.diagnostics().filter(({ code }) => code === 'VT_POLICY_UNUSED')).toMatchObject([
+      {
+        severity: 'warning',
+        message: expect.stringMatching(/line 1, which has a class.*line 2, which is longer.*line 10002, which comes/),
+      },
+    ])
+  })
+
   it('joins the rules of several files', async () => {
     const files = { ...FILES, '.aiignore': 'secret\n', '.geminiignore': '*.pem\n' }
     await using vt = await bootKernel({ files })
@@ -131,6 +148,22 @@ describe('settings of Claude Code', () => {
         severity: 'info',
         hint: expect.stringContaining('dialect: claude'),
       }),
+      expect.objectContaining({
+        message: expect.stringMatching(/permissions\.deny\[1\], which is no rule.*permissions\.deny\[2\], which/),
+        severity: 'warning',
+      }),
+    ])
+  })
+
+  it.each([
+    ['a list that is none', { deny: 'Read(.env)' }, 'permissions.deny, which is no list'],
+    ['a blank before the bracket', { deny: ['Read (.env)'] }, 'permissions.deny[0], which is no rule'],
+    ['a long rule', { ask: [`Read(${'a'.repeat(500)})`] }, 'permissions.ask[0], which is no rule of at most 500'],
+    ['a rule too many', { deny: Array.from({ length: 501 }, (_, n) => `Read(${n})`) }, '[500], which comes after 500'],
+  ])('reports %s', async (_, permissions, message) => {
+    await using vt = await bootKernel({ files: { '.claude/settings.json': settings(permissions) } })
+    expect(vt.kernel.diagnostics().filter(({ code }) => code === 'VT_POLICY_UNUSED')).toMatchObject([
+      { severity: 'warning', message: expect.stringContaining(message) },
     ])
   })
 
@@ -156,4 +189,31 @@ describe('settings of Claude Code', () => {
       { severity: 'warning' },
     ])
   })
+})
+
+describe('settings in package.json', () => {
+  const deny = { vtcode: { policy: { deny: ['Read(secret/**)'] } } }
+  const read = ['call', 'unified_file', 'read', '--path', 'secret/key.txt']
+
+  it('applies them after a byte order mark', async () => {
+    await using made = await tempWorkspace({ ...FILES, 'package.json': `\ufeff${JSON.stringify(deny)}` })
+    expect((await vtcode(made, read)).stdout).toContain('VT_POLICY_DENIED')
+  })
+
+  it('stops the start if the file is too large for them, and only then', async () => {
+    const filler = { filler: 'vtcode'.repeat(50_000) }
+    await using large = await tempWorkspace({ ...FILES, 'package.json': JSON.stringify({ ...deny, ...filler }) })
+    const { code, stdout, stderr } = await vtcode(large, read)
+    expect([code, stdout + stderr]).toEqual([3, expect.stringMatching(/package\.json is larger than 256 KiB/)])
+    await using plain = await tempWorkspace({ ...FILES, 'package.json': JSON.stringify(filler) })
+    expect((await vtcode(plain, read)).code).toBe(0)
+  })
+})
+
+it('names a settings file that is a link to nothing', async () => {
+  await using made = await tempWorkspace(FILES)
+  symlinkSync('missing', join(made.root, '.vtcoderc'))
+  const { code, stdout, stderr } = await vtcode(made, ['call', 'unified_file', 'read', '--path', 'src/a.ts'])
+  expect([code, stdout + stderr]).toEqual([3, expect.stringContaining('.vtcoderc is a link to no file')])
+  expect(stdout + stderr).not.toMatch(/ENOENT|realpath/)
 })

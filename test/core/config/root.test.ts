@@ -34,3 +34,13 @@ it.each(['vtcode.config.cjs', '.vtcoderc', '.vtcoderc.json', '.config/vtcoderc.y
     if (name !== 'vtcode.config.cjs') expect(findRoot(join(place.home, 'folder'), home)).not.toBe(place.home)
   },
 )
+
+it('takes no dependency with settings in its package.json as workspace', async () => {
+  const text = '{ "vtcode": {} }'
+  await using place = await tempWorkspace({
+    'vtcode.config.yaml': '',
+    'node_modules/a/package.json': text,
+    'node_modules/a/lib/b.js': '',
+  })
+  expect(findRoot(join(place.root, 'node_modules/a/lib'), join(place.home, '.vtcode'))).toBe(place.root)
+})

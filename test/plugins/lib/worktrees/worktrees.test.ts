@@ -177,6 +177,14 @@ describe('worktree', () => {
     ])
   })
 
+  it('copies ignored files of other programs whose rules count, even one that hides itself', async () => {
+    const names = ['.claude/settings.local.json', '.cursorignore', '.vtcoderc']
+    const s = await scene({ '.gitignore': `${names.join('\n')}\n`, 'a.txt': 'a' })
+    s.put(s.root, { [names[0]!]: '{}', [names[1]!]: '.*\n', [names[2]!]: '' })
+    const tree = await s.make('ses_a', (path) => path === '.cursorignore')
+    for (const name of names) expect([name, existsSync(join(tree.root, name))]).toEqual([name, true])
+  })
+
   it('uses from the repository only identical bytes, nothing hidden, outdated or borrowed', async () => {
     const s = await scene({
       'past.txt': 'what was\n',
