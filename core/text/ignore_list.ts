@@ -49,14 +49,26 @@ export function describeUnusedLines(text: string): string[] {
  * folder nothing counts as included. The last part counts as a file and as a folder. Format: gitignore(5), git 2.39.
  */
 function compileIgnoreList(text: string): (path: string) => boolean {
-  const lines = text.split('\n').flatMap(parseLine).slice(0, MAX_LINES)
+  const findLine = createLineFinder(text)
+  return (path) => findLine(path) !== undefined
+}
+
+/** Returns the number of the line of an ignore file that ignores a path. `spec` is as in `compilePathSpec`. */
+export const findIgnoreLine = (spec: string, path: string): number | undefined =>
+  spec.includes('\n') ? createLineFinder(spec)(path) : undefined
+
+/** The comment that names the file precedes its first line, so the index of a line is its number in the file. */
+function createLineFinder(text: string): (path: string) => number | undefined {
+  const all = text.split('\n').flatMap((line, number) => parseLine(line).map((parsed) => ({ ...parsed, number })))
+  const lines = all.slice(0, MAX_LINES)
   return (path) => {
     const segments = path.split('/').filter((segment) => segment !== '' && segment !== '.')
     for (let length = 1; length <= segments.length; length += 1) {
       const part = segments.slice(0, length)
-      if (lines.findLast(({ matches }) => matches(part))?.negated === false) return true
+      const line = lines.findLast(({ matches }) => matches(part))
+      if (line?.negated === false) return line.number
     }
-    return false
+    return undefined
   }
 }
 

@@ -7,7 +7,7 @@ export {
   compilePathPattern,
   compileWildcard,
 } from './glob.js'
-export { compilePathSpec, describeUnusedLines, listIgnorePatterns } from './ignore_list.js'
+export { compilePathSpec, describeUnusedLines, findIgnoreLine, listIgnorePatterns } from './ignore_list.js'
 export {
   GrowingText,
   registerSecret,

@@ -1,5 +1,4 @@
 import { formatReason } from '../../core/shapes/index.js'
-import { escapeTemplates } from '../../core/text/index.js'
 import {
   VtError,
   type Call,
@@ -23,6 +22,7 @@ import {
 } from '../lib/rules/index.js'
 import { findApprovals, findReceiver } from './permission/approvals.js'
 import { describeCall } from './permission/describe_call.js'
+import { describeChange } from './permission/describe_change.js'
 import { explainCommands } from './permission/explain.js'
 import { findAlternative } from './permission/alternatives.js'
 import { findRightsViolation } from './permission/rights.js'
@@ -108,7 +108,7 @@ async function applyRule(
 ): Promise<Verdict> {
   explain?.({ rule: rule.text, list: kind })
   // A rule that denies or asks is stronger than any rule that allows.
-  const change = `the user changes the rule '${escapeTemplates(rule.text)}'`
+  const change = describeChange(rule, facts)
   const way = kind === 'deny' ? change : `the user answers the question, or ${change.replace('the user ', '')}`
   const next = await findAllowedAlternative(facts, rules)
   const reason = rule.reason ?? `The rule '${rule.text}' ${kind === 'deny' ? 'denies this' : 'requires approval'}.`

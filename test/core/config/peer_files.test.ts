@@ -44,9 +44,12 @@ describe('ignore files of other programs', () => {
   })
 
   it('names the file whose line hides a path', async () => {
-    await using vt = await bootKernel({ files: { ...FILES, '.cursorignore': 'secret\n' } })
+    await using vt = await bootKernel({ files: { ...FILES, '.cursorignore': '# Mine\nsecret\n' } })
     expect(await vt.call('unified_file', { action: 'read', path: 'secret/key.txt' })).toMatchObject({
-      error: { message: '.cursorignore lists the path.', hint: expect.stringContaining("'Read(.cursorignore)'") },
+      error: {
+        message: '.cursorignore lists the path.',
+        hint: expect.stringContaining('the user changes line 2 of .cursorignore'),
+      },
     })
   })
 
