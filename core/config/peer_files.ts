@@ -28,7 +28,7 @@ export function readPeerFiles(
 ): SettingsSource[] {
   const sources: SettingsSource[] = []
   for (const name of IGNORE_FILES) {
-    const text = readPeerFile(join(workspace, name), workspace)
+    const text = readPeerFile(join(workspace, name), workspace, diagnostics)
     if (text === undefined || !/^[ \t]*[^#\s]/m.test(text)) continue
     reportUnused(join(workspace, name), describeUnusedLines(text), diagnostics)
     const rule = { rule: `Read(# ${name}\n${text})`, reason: `${name} lists the path.` }
@@ -37,7 +37,7 @@ export function readPeerFiles(
   const own = [{ file: join(resolveUserFolder({ env }), '.claude/settings.json'), layer: 'user' as const }]
   const theirs = CLAUDE_SETTINGS.map((name) => ({ file: join(workspace, name), layer: 'workspace' as const }))
   for (const { file, layer } of [...own, ...theirs]) {
-    const text = readPeerFile(file, layer === 'user' ? undefined : workspace)
+    const text = readPeerFile(file, layer === 'user' ? undefined : workspace, diagnostics)
     if (text !== undefined) sources.push(...readClaudeSettings(file, layer, text, diagnostics))
   }
   return sources
@@ -50,18 +50,25 @@ const createSource = (file: string, layer: Layer, policy: JsonObject): SettingsS
   value: { policy },
 })
 
-/** Returns the text of a file; nothing if there is none. */
-function readPeerFile(file: string, within: string | undefined): string | undefined {
-  const stat = lstatSync(file, { throwIfNoEntry: false })
-  if (!stat || stat.isDirectory()) return undefined
+/**
+ * Returns the text of a file; nothing if there is none. A pipe in its place in a workspace is reported, and does not
+ * stop the program. Throws VT_CONFIG_INVALID for a file that cannot be read.
+ */
+function readPeerFile(file: string, within: string | undefined, diagnostics: Diagnostic[]): string | undefined {
   try {
+    const stat = lstatSync(file, { throwIfNoEntry: false })
+    if (!stat || stat.isDirectory()) return undefined
+    if (within !== undefined && !stat.isFile() && !stat.isSymbolicLink())
+      return void reportUnused(file, ['the whole file, because it is a pipe, socket or device'], diagnostics)
     return readBytes(file, { limit: MAX_BYTES, ...(within !== undefined && { within }) })
       .toString('utf8')
       .replace(/^\ufeff/, '')
   } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOTDIR') return undefined
     throw problem(
       'VT_CONFIG_INVALID',
-      { problem: `${file}: ${(error as Error).message}` },
+      { problem: `${file}: ${message}` },
       { hint: 'Make it a regular file of at most 1 MiB, or delete it.', details: { files: [file] } },
     )
   }
