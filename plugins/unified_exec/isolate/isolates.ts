@@ -1,6 +1,8 @@
 import type { Worker } from 'node:worker_threads'
 import { programFile } from '../../../core/index.js'
 import { createSlotError } from '../../lib/base/index.js'
+import { findMessageFault } from './check_message.js'
+import { MAX_PRINTED_CHARS } from './prelude.js'
 import type { IsolateAnswer, IsolateEnd, IsolateJob, IsolateMessage, IsolateRequest } from './protocol.js'
 
 /** Threads that run scripts at the same time. */
@@ -16,8 +18,9 @@ export interface RunningScript {
   readonly started: Promise<void>
   /** Resolves with the end of the script. Contract: never rejects. */
   readonly ended: Promise<ScriptEnd>
-  answer(answer: IsolateAnswer): void
-  /** Ends the thread, also within a loop. */
+  /** Answers a request; after the end of the script, nothing happens. */
+  answer(answer: Omit<IsolateAnswer, 'job'>): void
+  /** Ends the thread, also within a loop; after the end of the script, nothing happens. */
   stop(): void
 }
 
@@ -27,9 +30,13 @@ interface Thread {
 }
 let idle: (Thread & { timer: NodeJS.Timeout }) | undefined
 let running = 0
+let jobs = 0
 
 /** Runs a script in a thread of its own. Throws VT_EXEC_LIMIT. */
-export function runIsolate(job: IsolateJob, onRequest: (request: IsolateRequest) => void): RunningScript {
+export function runIsolate(
+  script: Omit<IsolateJob, 'job'>,
+  onRequest: (request: IsolateRequest) => void,
+): RunningScript {
   if (running >= MAX_RUNNING)
     throw createSlotError('VT_EXEC_LIMIT', `${MAX_RUNNING} scripts are running.`, {
       hint: 'Wait until one of them has ended.',
@@ -39,27 +46,46 @@ export function runIsolate(job: IsolateJob, onRequest: (request: IsolateRequest)
   const { worker } = thread
   running += 1
   worker.ref()
+  jobs += 1
+  const job = jobs
+  // The thread may serve the script of another session afterwards.
+  let over = false
+  let stopped = false
+  let printed = 0
   const ended = new Promise<ScriptEnd>((resolve) => {
     const settle = (end: ScriptEnd, isSpent: boolean): void => {
+      over = true
       worker.off('message', receive).off('exit', exit)
       running -= 1
-      if (isSpent) void worker.terminate()
+      if (isSpent || stopped) void worker.terminate()
       else keepIdle(thread)
       resolve(end)
     }
     const exit = (): void => settle({ end: 'ended' }, true)
     const receive = (message: IsolateMessage): void => {
-      if ('request' in message) onRequest(message.request)
+      const fault = findMessageFault(message) ?? countPrinted(message)
+      if (fault !== undefined) settle({ end: 'broken', text: fault }, true)
+      else if ('request' in message) onRequest(message.request)
       else if ('end' in message) settle(message, message.spent)
+    }
+    const countPrinted = (message: IsolateMessage): string | undefined => {
+      if ('request' in message && message.request.op === 'print') printed += message.request.text.length
+      return printed > MAX_PRINTED_CHARS ? 'the script printed over its limit' : undefined
     }
     worker.on('message', receive).on('exit', exit)
   })
-  worker.postMessage(job)
+  worker.postMessage({ ...script, job } satisfies IsolateJob)
   return {
     started: thread.ready,
     ended,
-    answer: (answer) => worker.postMessage(answer),
-    stop: () => void worker.terminate(),
+    answer(answer) {
+      if (!over) worker.postMessage({ ...answer, job } satisfies IsolateAnswer)
+    },
+    stop() {
+      if (over) return
+      stopped = true
+      void worker.terminate()
+    },
   }
 }
 

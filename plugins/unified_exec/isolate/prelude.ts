@@ -14,8 +14,16 @@ export const SCRIPT_NAME = 'script.js'
  */
 export const prelude = `(host) => {
 'use strict'
+// The script may replace its globals and change their prototypes later; a message takes nothing from either.
+const { Array, ArrayBuffer, DataView, Date, Error, JSON, Map, Number, Object, Promise, RangeError, Reflect, RegExp } =
+  globalThis
+const { Set, String, TypeError, Uint8Array, WeakMap, decodeURIComponent, encodeURIComponent, isNaN, parseInt } =
+  globalThis
 const { parse, stringify } = JSON
-const send = (message) => host(stringify(message))
+const { assign, create } = Object
+const { apply } = Reflect
+const { exec } = RegExp.prototype
+const send = (message) => host(stringify(assign(create(null), message)))
 const pending = new Map()
 const timers = new Map()
 const contents = new WeakMap()
@@ -30,7 +38,8 @@ class CallError extends Error {
   }
 }
 
-const findLine = (stack) => Number(/\\b${SCRIPT_NAME.replace('.', '\\.')}:(\\d+)/.exec(stack)?.[1] ?? 0)
+const linePattern = /\\b${SCRIPT_NAME.replace('.', '\\.')}:(\\d{1,9})/
+const findLine = (stack) => Number(apply(exec, linePattern, [stack])?.[1] ?? 0)
 
 function request(message) {
   const line = findLine(new Error().stack)
@@ -92,7 +101,8 @@ function describeError(error) {
   const { name, message, hint, stack } = error
   const isNamed = error instanceof CallError || String(message).startsWith(String(name))
   const text = isNamed ? String(message) : name + ': ' + message
-  return { text: text + (hint ? '\\n' + hint : ''), line: error.line ?? findLine(stack ?? '') }
+  const own = Number.isSafeInteger(error.line) ? error.line : findLine(String(stack ?? ''))
+  return { text: text + (hint ? '\\n' + String(hint) : ''), line: own }
 }
 
 ${encoderCode}
@@ -101,10 +111,11 @@ function describe(value) {
   const encoder = new Encoder()
   try {
     const result = encoder.encode(value, [])
-    const { length } = stringify(result)
+    const text = stringify(result)
+    const { length } = text
     if (length > ${RESULT_LIMITS.bytes})
       throw new Unshown('it is ' + length + ' bytes of JSON; at most ${RESULT_LIMITS.bytes} are shown')
-    return { result, kinds: [...encoder.kinds].slice(0, 8), shown: encoder.shown }
+    return { result: text, kinds: [...encoder.kinds].slice(0, 8), shown: encoder.shown }
   } catch (error) {
     return { unshown: error instanceof Unshown ? error.message : describeError(error).text.split('\\n')[0] }
   }

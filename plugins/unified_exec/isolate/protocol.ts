@@ -1,5 +1,7 @@
 /** A script for an isolate, with its limits. */
 export interface IsolateJob {
+  /** Its number, which each answer carries. */
+  job: number
   code: string
   /** The value of the global `input`. */
   input?: string
@@ -11,12 +13,13 @@ export interface IsolateJob {
 /** A message of a script to the program. Contract: the receiver checks the fields, which the script can write. */
 export type IsolateRequest =
   | { op: 'call'; id: number; tool: string; input: string; line: number }
-  | { op: 'store'; id: number; action: string; key: string; value?: string; line: number }
+  | { op: 'store'; id: number; action: 'get' | 'set' | 'list' | 'delete'; key: string; value?: string; line: number }
   | { op: 'tools'; id: number; query: string; line: number }
   | { op: 'print'; stream: 'stdout' | 'stderr'; text: string }
 
 /** The answer to a request, as JSON: `value` with the indexes of its content, or `error`. */
 export interface IsolateAnswer {
+  job: number
   id: number
   answer: string
 }
@@ -25,14 +28,15 @@ export interface IsolateAnswer {
 export type IsolateEnd =
   | {
       end: 'done'
-      result?: unknown
-      kinds?: unknown
-      shown?: unknown
-      unshown?: unknown
-      unawaited?: unknown
-      unprinted?: unknown
+      /** JSON. */
+      result?: string
+      kinds?: string[]
+      shown?: number[]
+      unshown?: string
+      unawaited?: number
+      unprinted?: number
     }
-  | { end: 'failed'; text: unknown; line: unknown; unawaited?: unknown; unprinted?: unknown }
+  | { end: 'failed'; text: string; line: number; unawaited?: number; unprinted?: number }
   /** `text` of a syntax error; nothing ran. */
   | { end: 'invalid'; text: string }
   | { end: 'unsettled' }

@@ -4,7 +4,7 @@ import { renderDeclaration } from './declarations.js'
 import { nameFunctions } from './functions.js'
 import { runIsolate } from './isolates.js'
 import type { IsolateRequest } from './protocol.js'
-import { ScriptCalls, type CallAnswer } from './script_calls.js'
+import { answerUnexpected, ScriptCalls, type CallAnswer } from './script_calls.js'
 import { createResult, type ScriptInput, type ScriptRun } from './script_result.js'
 import { answerStore } from './store.js'
 
@@ -44,11 +44,12 @@ async function followScript({ input }: Call<ScriptInput>, context: Context): Pro
       memory_bytes: settings.script_max_memory_mb * MB,
     },
     (request) => {
-      if (request.op === 'print') printed[request.stream === 'stderr' ? 'stderr' : 'stdout'] += request.text
+      if (request.op === 'print') printed[request.stream] += request.text
       else
-        void answerRequest(request, { calls, named, context }).then((answer) =>
-          script.answer({ id: request.id, answer: JSON.stringify({ id: request.id, ...answer }) }),
-        )
+        void answerRequest(request, { calls, named, context })
+          .then((answer) => JSON.stringify({ id: request.id, ...answer }))
+          .catch((error: unknown) => JSON.stringify({ id: request.id, ...answerUnexpected(error) }))
+          .then((answer) => script.answer({ id: request.id, answer }))
     },
   )
   const stop = (): void => {
@@ -107,7 +108,7 @@ async function answerRequest(
 ): Promise<CallAnswer> {
   if (request.op === 'store') return answerStore(context, request)
   if (request.op === 'tools') return findDeclarations(request.query, request.line, calls, named)
-  return calls.make({ tool: String(request.tool), input: String(request.input), line: Number(request.line) })
+  return calls.make(request)
 }
 
 /** Number of declarations that one search returns. */

@@ -21,6 +21,11 @@ interface Request {
 }
 export type CallAnswer = { value: unknown; content?: number[] } | { error: Partial<Problem> }
 
+/** Answers a call with an unexpected error. */
+export const answerUnexpected = (error: unknown): CallAnswer => ({
+  error: problem('VT_CALL_FAILED', { plugin: 'script', reason: String(error) }).problem,
+})
+
 /** The calls of one script: ordinary calls of its session, each judged like any other. */
 export class ScriptCalls {
   /** The first calls, in order. */
@@ -51,9 +56,7 @@ export class ScriptCalls {
 
   /** Makes a call. Contract: never rejects. */
   async make(request: Request): Promise<CallAnswer> {
-    const work = this.#make(request).catch((error: unknown): CallAnswer => ({
-      error: problem('VT_CALL_FAILED', { plugin: 'script', reason: String(error) }).problem,
-    }))
+    const work = this.#make(request).catch(answerUnexpected)
     this.#pending.add(work)
     const answer = await work
     this.#pending.delete(work)

@@ -32,7 +32,7 @@ export function createResult(run: ScriptRun, input: ScriptInput): Result {
   const failure = describeFailure(run, input)
   const stderr = cutMiddle(run.stderr, budget) + failure
   const succeeded = end.end === 'done'
-  const result = succeeded && 'result' in end ? { result: end.result } : {}
+  const result = succeeded && end.result !== undefined ? { result: JSON.parse(end.result) as unknown } : {}
   const output = {
     language: 'javascript',
     exit_code: why === 'timeout' ? null : succeeded ? 0 : 1,
@@ -81,23 +81,23 @@ function describeFailure({ end, why }: ScriptRun, { code }: ScriptInput): string
   if (end.end === 'ended') return why === 'timeout' ? '' : 'The thread of the script ended.\n'
   if (end.end === 'unsettled') return 'An `await` never ended, because nothing was left to settle its promise.\n'
   if (end.end !== 'failed') return ''
-  const line = typeof end.line === 'number' ? code.split('\n')[end.line - 1]?.trim() : undefined
-  const place = line ? `    at line ${String(end.line)}: ${truncateLine(line, MAX_WORDS)}\n` : ''
-  return `${endLine(String(end.text))}${place}`
+  const line = code.split('\n')[end.line - 1]?.trim()
+  const place = line ? `    at line ${end.line}: ${truncateLine(line, MAX_WORDS)}\n` : ''
+  return `${endLine(end.text)}${place}`
 }
 
 /** Returns the images and links of the outputs that a script returned. */
 function pickContent(end: ScriptEnd, content: readonly ContentBlock[]): ContentBlock[] {
-  const shown = end.end === 'done' && Array.isArray(end.shown) ? (end.shown as unknown[]) : []
-  return [...new Set(shown)].flatMap((index) => content[Number(index)] ?? [])
+  const shown = end.end === 'done' ? (end.shown ?? []) : []
+  return [...new Set(shown)].flatMap((index) => content[index] ?? [])
 }
 
 function createNotices({ end, why, calls, stdout, stderr }: ScriptRun): Notice[] {
   const notices: Notice[] = []
-  const words = (text: unknown): string => truncateLine(String(text), MAX_WORDS)
+  const words = (text: string): string => truncateLine(text, MAX_WORDS)
   if (end.end === 'done') {
-    const { kinds, unshown } = end
-    if (Array.isArray(kinds) && kinds.length > 0)
+    const { kinds = [], unshown } = end
+    if (kinds.length > 0)
       notices.push(
         notice('VT_EXEC_RESULT', `result has values that JSON lacks: ${kinds.slice(0, 8).map(words).join(', ')}.`),
       )
@@ -105,17 +105,18 @@ function createNotices({ end, why, calls, stdout, stderr }: ScriptRun): Notice[]
       notices.push(
         notice('VT_EXEC_RESULT', `result cannot be shown: ${words(unshown)}. Return or print the parts that matter.`),
       )
-    else if (!('result' in end) && stdout === '' && stderr === '')
+    else if (end.result === undefined && stdout === '' && stderr === '')
       notices.push(notice('VT_EXEC_RESULT', 'The script returned and printed nothing. End it with `return value`.'))
   }
-  if ('unprinted' in end && Number(end.unprinted) > 0)
+  const unprinted = 'unprinted' in end ? (end.unprinted ?? 0) : 0
+  if (unprinted > 0)
     notices.push(
       notice(
         'VT_EXEC_RESULT',
-        `${Number(end.unprinted)} characters that were printed after the first ${MAX_PRINTED_CHARS} are lost.`,
+        `${unprinted} characters that were printed after the first ${MAX_PRINTED_CHARS} are lost.`,
       ),
     )
-  const unawaited = 'unawaited' in end ? Number(end.unawaited) : 0
+  const unawaited = 'unawaited' in end ? (end.unawaited ?? 0) : 0
   if (unawaited > 0)
     notices.push(
       notice('VT_EXEC_UNSETTLED', `The script ended before ${pluralize(unawaited, 'call')}: await each call.`),

@@ -54,11 +54,11 @@ class Isolate {
     host.dispose()
   }
 
-  run({ code, memory_bytes, ...globals }: IsolateJob, end: (end: IsolateEnd) => void): void {
+  run({ code, memory_bytes, functions, input }: IsolateJob, end: (end: IsolateEnd) => void): void {
     this.#runtime.setMemoryLimit(memory_bytes)
     this.#end = end
     this.#guard(async () => {
-      this.#callMember('defineGlobals', JSON.stringify(globals))
+      this.#callMember('defineGlobals', JSON.stringify({ functions, input }))
       await this.#start(code)
       this.#pump()
     })
@@ -116,7 +116,7 @@ class Isolate {
         this.#over = true
         for (const timer of this.#timers.values()) clearTimeout(timer)
         // The engine is still in its jobs.
-        setImmediate(() => this.#finish({ end: op, ...about } as IsolateEnd))
+        setImmediate(() => this.#finish({ ...about, end: op } as unknown as IsolateEnd))
         return
       }
       case 'print':
@@ -171,8 +171,16 @@ class Isolate {
   }
 
   #startFunction(code: string): string | undefined {
-    const made = this.#context.evalCode(`(async () => {${code}\n})`, SCRIPT_NAME, { type: 'global' })
-    if (made.error) return this.#describeProblem(made.error)
+    const wrapped = `(async () => {${code}\n})`
+    const compiled = this.#context.evalCode(wrapped, SCRIPT_NAME, { type: 'global', compileOnly: true })
+    if (compiled.error) return this.#describeProblem(compiled.error)
+    compiled.value.dispose()
+    // Code that closes the function runs here, and only here: an error of it is its end.
+    const made = this.#context.evalCode(wrapped, SCRIPT_NAME, { type: 'global' })
+    if (made.error) {
+      this.#reject(made.error, false)
+      return undefined
+    }
     const promise = this.#context.unwrapResult(this.#context.callFunction(made.value, this.#context.undefined))
     made.value.dispose()
     this.#await(promise, false)
@@ -184,14 +192,17 @@ class Isolate {
     if (compiled.error) return this.#describeProblem(compiled.error)
     compiled.value.dispose()
     const made = this.#context.evalCode(code, SCRIPT_NAME, { type: 'module' })
-    if (made.error) {
-      // A module without await throws at once.
-      const rejected = this.#context.newPromise()
-      rejected.reject(made.error)
-      made.error.dispose()
-      this.#await(rejected.handle, true)
-    } else this.#await(made.value, true)
+    // A module without await throws at once.
+    if (made.error) this.#reject(made.error, true)
+    else this.#await(made.value, true)
     return undefined
+  }
+
+  #reject(error: QuickJSHandle, isModule: boolean): void {
+    const rejected = this.#context.newPromise()
+    rejected.reject(error)
+    error.dispose()
+    this.#await(rejected.handle, isModule)
   }
 
   /** Describes a syntax error, and disposes it. Throws what else the engine reports, such as missing memory. */
@@ -229,8 +240,10 @@ const loaded = (variant as { default?: QuickJSSyncVariant }).default ?? (variant
 void newQuickJSWASMModuleFromVariant(loaded).then((engine) => {
   let next: Isolate | undefined = new Isolate(engine)
   let current: Isolate | undefined
+  let job = 0
   port.on('message', (message: IsolateJob | IsolateAnswer) => {
-    if ('answer' in message) return current?.deliver(message)
+    if ('answer' in message) return message.job === job ? current?.deliver(message) : undefined
+    job = message.job
     const isolate = (current = next ?? new Isolate(engine))
     next = undefined
     isolate.run(message, (end) => {
