@@ -20,6 +20,8 @@ export interface RunningScript {
   readonly ended: Promise<ScriptEnd>
   /** Answers a request; after the end of the script, nothing happens. */
   answer(answer: Omit<IsolateAnswer, 'job'>): void
+  /** Returns the milliseconds in which the thread computed so far. */
+  measureBusy(): number
   /** Ends the thread, also within a loop; after the end of the script, nothing happens. */
   stop(): void
 }
@@ -81,6 +83,7 @@ export function runIsolate(
     answer(answer) {
       if (!over) worker.postMessage({ ...answer, job } satisfies IsolateAnswer)
     },
+    measureBusy: () => worker.performance.eventLoopUtilization().active,
     stop() {
       if (over) return
       stopped = true

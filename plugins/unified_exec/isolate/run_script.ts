@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events'
 import { problem, type Call, type Context, type Result } from '../../../core/index.js'
+import { createSlotError } from '../../lib/base/index.js'
 import { renderDeclaration } from './declarations.js'
 import { nameFunctions } from './functions.js'
-import { runIsolate } from './isolates.js'
+import { runIsolate, type RunningScript } from './isolates.js'
 import type { IsolateRequest } from './protocol.js'
 import { answerUnexpected, ScriptCalls, type CallAnswer } from './script_calls.js'
 import { createResult, type ScriptInput, type ScriptRun } from './script_result.js'
@@ -48,6 +49,10 @@ async function followScript({ input }: Call<ScriptInput>, context: Context): Pro
       else
         void answerRequest(request, { calls, named, context })
           .then((answer) => JSON.stringify({ id: request.id, ...answer }))
+          .then((answer) => {
+            if (request.op === 'store') calls.budget.addAnswer(answer.length)
+            return answer
+          })
           .catch((error: unknown) => JSON.stringify({ id: request.id, ...answerUnexpected(error) }))
           .then((answer) => script.answer({ id: request.id, answer }))
     },
@@ -57,7 +62,7 @@ async function followScript({ input }: Call<ScriptInput>, context: Context): Pro
     script.stop()
   }
   const seconds = Math.min(input.timeout_secs, settings.max_timeout_secs)
-  const timer = limitOwnTime(context, seconds * 1000, script.started, () => {
+  const timer = limitOwnTime(context, seconds * 1000, script, () => {
     why = 'timeout'
     stop()
   })
@@ -74,18 +79,21 @@ async function followScript({ input }: Call<ScriptInput>, context: Context): Pro
   }
 }
 
-/** Calls `expire` after `ms` of time from the start in which no person was asked. */
-function limitOwnTime(context: Context, ms: number, started: Promise<void>, expire: () => void): { clear(): void } {
+/** Calls `expire` after `ms` of time from the start in which no person was asked, or in which the script computed. */
+function limitOwnTime(context: Context, ms: number, script: RunningScript, expire: () => void): { clear(): void } {
   let began = 0
+  let busy = 0
   let timer: NodeJS.Timeout | undefined
   let cleared = false
   const check = (): void => {
-    const left = ms - (performance.now() - began - context.waited_ms)
+    const used = performance.now() - began - context.waited_ms
+    const left = ms - Math.max(used, script.measureBusy() - busy)
     if (left <= 0) expire()
     else timer = setTimeout(check, Math.max(left, CHECK_MS))
   }
-  void started.then(() => {
+  void script.started.then(() => {
     began = performance.now()
+    busy = script.measureBusy()
     if (!cleared) timer = setTimeout(check, ms)
   })
   return {
@@ -106,7 +114,12 @@ async function answerRequest(
   request: Exclude<IsolateRequest, { op: 'print' }>,
   { calls, named, context }: Services,
 ): Promise<CallAnswer> {
-  if (request.op === 'store') return answerStore(context, request)
+  if (request.op === 'store') {
+    const fault = calls.budget.takeRequest(Buffer.byteLength(request.key) + Buffer.byteLength(request.value ?? ''))
+    return fault === undefined
+      ? answerStore(context, request)
+      : { error: createSlotError('VT_EXEC_STORE', fault, { hint: 'Keep fewer and smaller values.' }).problem }
+  }
   if (request.op === 'tools') return findDeclarations(request.query, request.line, calls, named)
   return calls.make(request)
 }

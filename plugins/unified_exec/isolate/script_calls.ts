@@ -8,11 +8,15 @@ import {
   type Problem,
   type Result,
 } from '../../../core/index.js'
+import { truncateLine, visibleLine } from '../../../core/text/index.js'
 import { createSlotError } from '../../lib/base/index.js'
 import type { NestedCall } from '../code/bridge.js'
+import { Budget } from './budget.js'
 
 /** Calls of one script that run at the same time, calls that its result lists, and characters of kept results. */
-const LIMITS = { running: 16, listed: 100, text: 1000, input: 2000 }
+const LIMITS = { running: 16, listed: 100, text: 1000, input: 2000, name: 200 }
+/** Bytes of the input of one call, and of all calls that have not ended. */
+const MAX_BYTES = { call: 1024 * 1024, pending: 32 * 1024 * 1024 }
 
 interface Request {
   tool: string
@@ -36,7 +40,9 @@ export class ScriptCalls {
   readonly content: ContentBlock[] = []
   count = 0
   failed = 0
+  readonly budget: Budget
   #running = 0
+  #bytes = 0
   readonly #waiting: (() => void)[] = []
   readonly #pending = new Set<Promise<unknown>>()
   readonly #lines: string[]
@@ -47,6 +53,7 @@ export class ScriptCalls {
     code: string,
   ) {
     this.#lines = code.split('\n')
+    this.budget = Budget.find(limits.calls)
   }
 
   /** Waits for the calls that have not ended. */
@@ -65,13 +72,22 @@ export class ScriptCalls {
 
   async #make({ tool, input, line }: Request): Promise<CallAnswer> {
     this.count += 1
-    if (this.count > this.limits.calls) return { error: this.#createLimitError() }
-    const call: NestedCall = { tool, ok: false, duration_ms: 0 }
+    const size = Buffer.byteLength(tool) + Buffer.byteLength(input)
+    const refusal = this.#findRefusal(size)
+    if (refusal) return this.#refuse(refusal)
+    const call: NestedCall = { tool: truncateLine(tool, LIMITS.name), ok: false, duration_ms: 0 }
     if (this.listed.length < LIMITS.listed) this.listed.push(call)
+    this.#bytes += size
     await this.#takeTurn()
     const began = performance.now()
-    const result = await this.#perform(call, JSON.parse(input), line)
-    this.#giveTurn()
+    let result: Result
+    try {
+      if (this.limits.signal.aborted) return this.#refuse(problem('VT_CALL_ABORTED').problem)
+      result = await this.#perform(call, { tool, input, line })
+    } finally {
+      this.#bytes -= size
+      this.#giveTurn()
+    }
     call.ok = result.ok
     call.duration_ms = Math.round(performance.now() - began)
     if (!result.ok) call.code = result.error.code
@@ -87,17 +103,19 @@ export class ScriptCalls {
     return { value: result.output, ...(content.length > 0 && { content }) }
   }
 
-  async #perform(call: NestedCall, input: unknown, line: number): Promise<Result> {
+  async #perform(call: NestedCall, { tool: name, input, line }: Request): Promise<Result> {
     const { host } = this.context
-    const given = (input ?? {}) as JsonObject
-    const prepared = await host.resolve(call.tool, given)
+    const given = ((JSON.parse(input) as unknown) ?? {}) as JsonObject
+    const prepared = await host.resolve(name, given)
     const { signal } = this.limits
     const how = { signal, ...this.#findOrigin(line) }
     if (prepared) {
       const { tool, action } = prepared.slot
       Object.assign(call, { tool, ...(action !== undefined && { action }) })
     }
-    const result = await (prepared ? this.context.call(prepared, how) : this.context.call(call.tool, given, how))
+    const result = await this.budget.share(() =>
+      prepared ? this.context.call(prepared, how) : this.context.call(name, given, how),
+    )
     const effects = prepared?.effects ?? []
     if (result.ok) for (const effect of effects) this.effects.add(effect)
     if (prepared) await this.#keep(prepared, result)
@@ -128,7 +146,24 @@ export class ScriptCalls {
 
   #report({ tool, action, ok, code, duration_ms }: NestedCall): void {
     const name = action === undefined ? tool : `${tool} ${action}`
-    this.context.progress({ text: `${name}: ${ok ? 'done' : code} in ${duration_ms} ms\n` })
+    this.context.progress({ text: `${visibleLine(name)}: ${ok ? 'done' : code} in ${duration_ms} ms\n` })
+  }
+
+  #refuse(error: Partial<Problem>): CallAnswer {
+    this.failed += 1
+    return { error }
+  }
+
+  /** Returns why a call cannot begin: none is left, or its input is too large. */
+  #findRefusal(size: number): Partial<Problem> | undefined {
+    const { call, pending } = MAX_BYTES
+    if (!this.budget.takeCall()) return this.#createLimitError()
+    if (size > call)
+      return problem('VT_INPUT_TOO_LARGE', { size: `${size} bytes long`, limit: `${call} bytes` }).problem
+    if (this.#bytes + size <= pending) return undefined
+    return createSlotError('VT_EXEC_LIMIT', `The calls of a script that have not ended hold over ${pending} bytes.`, {
+      hint: 'Await calls before the next ones.',
+    }).problem
   }
 
   #createLimitError(): Partial<Problem> {

@@ -83,3 +83,99 @@ return [await store.get('none'), (await file.read({ path: 'a.txt' })).content.le
     expect(made.output.stderr).toContain('own')
   })
 })
+
+describe('unified_exec/code: limits of calls', () => {
+  it('limits the input of a call and of the calls that have not ended', async () => {
+    const code = `const codes = {}
+const count = (error) => (codes[error.code] = (codes[error.code] ?? 0) + 1)
+await file.read({ path: 'x'.repeat(1024 * 1024) }).catch(count)
+const path = 'x'.repeat(900_000)
+for (let at = 0; at < 16; at++) void exec.run({ command: 'sleep 5' })
+await Promise.all(Array.from({ length: 60 }, () => file.read({ path }).catch(count)))
+return codes`
+    const { output } = await run(code)
+    expect(output.result).toMatchObject({ VT_INPUT_TOO_LARGE: 1, VT_EXEC_LIMIT: expect.any(Number) })
+    expect(output.call_count).toBe(77)
+    expect(output.calls.length).toBeLessThan(77)
+  })
+
+  it('begins no queued call after a script was cancelled', async () => {
+    const cancel = new AbortController()
+    const code = `const all = Array.from({ length: 60 }, (_, at) => exec.run({ command: 'sleep 1; touch queued-' + at }))
+await Promise.allSettled(all)`
+    const running = run(code, {}, { signal: cancel.signal })
+    await sleep(500)
+    cancel.abort()
+    expect(await running).toMatchObject({ ok: false })
+    await sleep(1500)
+    const { output } = await run("return (await search.list({ name_pattern: 'queued-*' })).items")
+    expect(output.result).toEqual([])
+  }, 60_000)
+
+  it('begins the next call after calls whose record cannot be kept', async () => {
+    const record = async () => {
+      throw new Error('The disk is full.')
+    }
+    const scripts = { values: new Map<string, string>(), put: async () => {}, record }
+    const code = `const all = await Promise.allSettled(Array.from({ length: 40 }, () => file.read({ path: 'a.txt' })))
+return [...new Set(all.map(({ reason }) => reason.code))]`
+    expect(await run(code, { timeout_secs: 10 }, { scripts })).toMatchObject({
+      output: { timed_out: false, result: ['VT_CALL_FAILED'] },
+    })
+  })
+
+  it('shares the number of calls with the scripts that a script starts', async () => {
+    await using few = await bootExec({
+      mode: 'full-auto',
+      files: { 'a.txt': 'x' },
+      config: { exec: { script_max_calls: 6 } },
+    })
+    const inner =
+      "let n = 0; for (let at = 0; at < 9; at++) await file.read({ path: 'a.txt' }).then(() => n++, () => 0); return n"
+    const code = `const read = async () => (await exec.code({ code: ${JSON.stringify(inner)} })).result
+return [await read(), await read().catch((error) => error.code)]`
+    expect(await few.call('unified_exec', { action: 'code', code })).toMatchObject({
+      output: { result: [5, 'VT_EXEC_LIMIT'] },
+    })
+  })
+
+  it('limits the requests to the store and the bytes of them', async () => {
+    const many = `let last
+for (let at = 0; at < 10_001; at++) await store.get('none').catch((error) => (last = [at, error.code]))
+return last`
+    expect((await run(many)).output).toMatchObject({ result: [10_000, 'VT_EXEC_STORE'] })
+    const large = `const text = 'x'.repeat(4_000_000)
+for (let at = 0; at < 40; at++) try { await store.set('large', text) } catch (error) { return [at, error.message] }`
+    expect((await run(large)).output).toMatchObject({
+      result: [16, expect.stringContaining('at most 67108864 bytes')],
+    })
+    const read = "for (let at = 0; at < 40; at++) try { await store.get('large') } catch (error) { return at }"
+    expect((await run(read)).output).toMatchObject({ result: 17 })
+    await run("await store.delete('large')")
+  }, 60_000)
+
+  it('names a tool of a script in one short line', async () => {
+    const texts: string[] = []
+    const onProgress = ({ text = '' }: { text?: string }) => void texts.push(text)
+    const code = "await vtcode.call('odd\\nunified_file read: done\\u001b[31m' + 'x'.repeat(5000)).catch(() => {})"
+    const { output } = await run(code, {}, { onProgress })
+    expect(texts).toEqual([expect.stringMatching(/^[^\n\u001b]{1,300}\n$/)])
+    expect(output.calls[0].tool.length).toBeLessThan(300)
+  })
+
+  it('counts the time in which a script computes while a person decides', async () => {
+    await using asking = await bootExec({ mode: 'ask', files: { 'b.txt': 'y' } })
+    const approve = async () => {
+      await sleep(8000)
+      return false
+    }
+    const code = `void file.delete({ path: 'b.txt' }).catch(() => {})
+await new Promise((resolve) => setTimeout(resolve, 100))
+const end = Date.now() + 5000
+while (Date.now() < end);
+return 'spun'`
+    const made: any = await asking.kernel.call('unified_exec', { action: 'code', code, timeout_secs: 1 }, { approve })
+    expect(made).toMatchObject({ output: { timed_out: true, exit_code: null } })
+    expect(made.output.result).toBeUndefined()
+  }, 60_000)
+})
