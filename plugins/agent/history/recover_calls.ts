@@ -46,10 +46,7 @@ export async function recoverCall(
     const changed = await snapshots.recoverChanges(call_id).catch(() => [])
     const files = changed.length > 0 ? ` It changed ${changed.map(({ path }) => path).join(', ')}.` : ''
     const output = await readOutputTail(workspace, session_id, since)
-    const calls = listScriptCalls(state.script_calls.get(call_id))
-    const what = meaning.slot?.runs_calls
-      ? `The program was killed while this script ran; it does not run again.${calls}`
-      : 'The program was killed while this ran: it may have run; look before repeating it.'
+    const what = describeKilledRun(meaning, state.script_calls.get(call_id))
     return {
       result: createInterruptedResult(`${what}${files}${output}`),
       changed,
@@ -70,6 +67,11 @@ export async function recoverCall(
     changed: [],
   }
 }
+
+const describeKilledRun = ({ slot }: CallMeaning, calls: FactOf<'script_call'>[] | undefined): string =>
+  slot?.runs_calls
+    ? `The program was killed while this script ran; it does not run again.${listScriptCalls(calls)}`
+    : 'The program was killed while this ran: it may have run; look before repeating it.'
 
 /** Limits of the results that a resumed session shows: their number, and the text of each. */
 const SCRIPT_LIMITS = { calls: 50, text: 500, input: 200 }

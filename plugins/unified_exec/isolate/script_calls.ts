@@ -30,6 +30,9 @@ export const answerUnexpected = (error: unknown): CallAnswer => ({
   error: problem('VT_CALL_FAILED', { plugin: 'script', reason: String(error) }).problem,
 })
 
+const mayChange = ({ effects }: PreparedCall): boolean =>
+  effects.some((effect) => effect === 'write' || effect === 'exec')
+
 /** The calls of one script: ordinary calls of its session, each judged like any other. */
 export class ScriptCalls {
   /** The first calls, in order. */
@@ -42,6 +45,8 @@ export class ScriptCalls {
   failed = 0
   readonly budget: Budget
   #running = 0
+  /** The last of the changing calls. */
+  #changing: Promise<unknown> = Promise.resolve()
   #bytes = 0
   readonly #waiting: (() => void)[] = []
   readonly #pending = new Set<Promise<unknown>>()
@@ -113,20 +118,33 @@ export class ScriptCalls {
       const { tool, action } = prepared.slot
       Object.assign(call, { tool, ...(action !== undefined && { action }) })
     }
-    const result = await this.budget.share(() =>
-      prepared ? this.context.call(prepared, how) : this.context.call(name, given, how),
-    )
+    const work = (): Promise<Result> =>
+      this.budget.share(() => (prepared ? this.context.call(prepared, how) : this.context.call(name, given, how)))
+    const result = await (prepared && (prepared.slot.runs_calls || mayChange(prepared)) ? this.#runAlone(work) : work())
     const effects = prepared?.effects ?? []
     if (result.ok) for (const effect of effects) this.effects.add(effect)
     if (prepared) await this.#keep(prepared, result)
     return result
   }
 
+  /**
+   * Runs a call after all changing calls before it. Otherwise, a script could change what a person reads in an open
+   * question.
+   */
+  #runAlone(work: () => Promise<Result>): Promise<Result> {
+    const run = this.#changing.then(() => {
+      if (this.limits.signal.aborted) throw problem('VT_CALL_ABORTED')
+      return work()
+    })
+    this.#changing = run.catch(() => {})
+    return run
+  }
+
   /** Keeps the result of a call that may have changed something, and those of the first calls. */
-  async #keep({ slot, effects, input }: PreparedCall, result: Result): Promise<void> {
+  async #keep(prepared: PreparedCall, result: Result): Promise<void> {
+    const { slot, effects, input } = prepared
     const { scripts } = this.context
-    const mayChange = effects.some((effect) => effect === 'write' || effect === 'exec')
-    if (!scripts || (this.count > LIMITS.listed && !mayChange)) return
+    if (!scripts || (this.count > LIMITS.listed && !mayChange(prepared))) return
     const text = result.ok
       ? (result.text ?? JSON.stringify(result.output))
       : `${result.error.code}: ${result.error.message}`

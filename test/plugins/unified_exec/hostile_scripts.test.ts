@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootExec } from '../../support/exec.js'
+import { hold } from '../../support/held.js'
 import type { Booted } from 'vtcode/test'
 
 let booted: Booted
@@ -178,4 +179,20 @@ return 'spun'`
     expect(made).toMatchObject({ output: { timed_out: true, exit_code: null } })
     expect(made.output.result).toBeUndefined()
   }, 60_000)
+})
+
+it('makes no changing call of a script while another one waits for an answer', async () => {
+  const made = hold(
+    await bootExec({ mode: 'auto', files: { 'go.sh': 'echo good > out.txt\n' }, config: { sandbox: { mode: 'off' } } }),
+  )
+  const approve = async () => (await sleep(800), true)
+  const code = `const ran = exec.run({ command: 'sh go.sh' })
+await new Promise((resolve) => setTimeout(resolve, 200))
+const read = await file.read({ path: 'go.sh' })
+await file.write({ path: 'go.sh', content: 'echo other > out.txt\\n', mode: 'overwrite' })
+await ran
+return read.content`
+  const result = await made.kernel.call('unified_exec', { action: 'code', code }, { approve })
+  expect(result).toMatchObject({ ok: true, output: { result: 'echo good > out.txt\n' } })
+  expect([await made.read('out.txt'), await made.read('go.sh')]).toEqual(['good\n', 'echo other > out.txt\n'])
 })

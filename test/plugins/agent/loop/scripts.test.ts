@@ -35,7 +35,7 @@ await new Promise((resolve) => setTimeout(resolve, 600_000))`
     expect(await place.read('log.txt')).toBe('ran\n')
   })
 
-  it('does not run a script again that was killed while one of its calls waited for an answer', async () => {
+  it('runs no script again that was killed while one of its calls waited for an answer', async () => {
     const code = `await file.write({ path: 'log.txt', content: 'ran\\n', mode: 'append' })
 await exec.run({ command: 'echo second >> log.txt' })`
     const peer = hold(await startPeer([{ toolCalls: [script(code) as never] }, { content: 'fine' }]))
