@@ -58,6 +58,9 @@ export function listRoots(locations: SkillLocations, diagnostics: Diagnostic[]):
   const own = [join(home, 'skills'), ...['.agents', ...claude].map((name) => join(user, name, 'skills'))]
   roots.push(...own.map((path): FoundRoot => ({ path, bound: '/', layer: 'user', prefix: 'user' })))
   if (settings.claude_folders) roots.push({ path: join(user, COMMANDS), layer: 'user', prefix: 'user', commands: true })
+  const claimFolder = createClaim(locations, own)
+  // Not for plugins: a change of one that the user's settings name is asked about.
+  for (const root of roots) if (root.layer === 'user') root.claimFolder = claimFolder
   roots.push({ path: '/etc/vtcode/skills', layer: 'admin', prefix: 'admin' })
   const texts: Root[] = []
   for (const { name, root, layer, skills, fault } of plugins) {
@@ -73,8 +76,6 @@ export function listRoots(locations: SkillLocations, diagnostics: Diagnostic[]):
     prefix: 'builtin',
     ...(!settings.bundled && { disabledReason: 'skills.bundled is off' }),
   })
-  const claimFolder = createClaim(locations, own)
-  for (const root of roots) if (root.layer === 'user') root.claimFolder = claimFolder
   return [...selectExistingRoots(roots, own, locations.workspace, diagnostics), ...texts]
 }
 
