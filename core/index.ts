@@ -41,7 +41,7 @@ export type {
   ToolInfo,
   Timeouts,
 } from './shapes/index.js'
-export { readContract } from './schema/index.js'
+export { compileSchema, readContract } from './schema/index.js'
 export { openWorkspace } from './workspace/index.js'
 export type {
   EntryKind,

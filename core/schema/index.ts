@@ -1,6 +1,7 @@
 export { compileOutputCheck, type OutputCheck } from './output_check.js'
 export { buildCheck, checkFileName } from './built.js'
 export { compile, type Check } from './compile.js'
+export { compileSchema } from './problem_check.js'
 export { resolveReference, findSchemaProblem } from './cost.js'
 export {
   compileContract,
