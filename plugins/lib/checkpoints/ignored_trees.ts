@@ -3,12 +3,15 @@ import { runGit } from '../git/index.js'
 
 /** Folders that tools fill: where git does not say what is ignored, these count as ignored. */
 const GENERATED_NAMES = new Set(['node_modules', '.venv', 'venv', 'target', 'dist', 'build', '.cache', '__pycache__'])
+/** Returns whether a path lies in such a folder. */
+export const isGenerated = (path: string): boolean => GENERATED_PATH.test(path)
+const GENERATED_PATH = /(^|\/)(node_modules|\.?venv|target|dist|build|\.cache|__pycache__)\//
 
 /** Returns a function that finds the ignored tree that a path lies in; `undefined` for a path outside of all. */
 export async function findIgnoredTrees(workspace: OpenWorkspace): Promise<(path: string) => string | undefined> {
   const ignored = await listIgnoredByGit(workspace)
   return (path) => {
-    if (!ignored && !/(^|\/)(node_modules|\.?venv|target|dist|build|\.cache|__pycache__)\//.test(path)) return undefined
+    if (!ignored && !isGenerated(path)) return undefined
     const names = path.split('/')
     for (let end = 1; end < names.length; end++) {
       const folder = names.slice(0, end).join('/')

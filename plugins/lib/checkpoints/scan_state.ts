@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs'
 import { join } from 'node:path'
 import { OWN_FOLDERS, type OpenWorkspace } from '../../../core/workspace/index.js'
-import { findIgnoredTrees } from './ignored_trees.js'
+import { findIgnoredTrees, isGenerated } from './ignored_trees.js'
 import type { EntryState, IndexEntry, Stamp, Uncovered } from './types.js'
 
 /** A folder that checkpoints cover. Its paths begin with `prefix`: none for the workspace. */
@@ -119,9 +119,4 @@ const toKind = (stats: Stats): EntryState['kind'] =>
 /** Orders work before what is mostly built or stored by programs, and the newest first. */
 const comparePriority = (a: ScannedEntry, b: ScannedEntry): number =>
   toRank(a.path) - toRank(b.path) || b.stamp[1] - a.stamp[1]
-const toRank = (path: string): number =>
-  /(^|\/)(node_modules|\.?venv|target|dist|build|\.cache|__pycache__)\//.test(path)
-    ? 2
-    : /(^|\/)\.git\/(.*\/)?objects\//.test(path)
-      ? 1
-      : 0
+const toRank = (path: string): number => (isGenerated(path) ? 2 : /(^|\/)\.git\/(.*\/)?objects\//.test(path) ? 1 : 0)
