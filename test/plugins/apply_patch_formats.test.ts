@@ -144,6 +144,12 @@ describe('apply_patch: diffs of git', () => {
     expect(readTree(booted.root)).toEqual(readTree(root))
   })
 
+  it('removes the last line that ends with a carriage return alone, not an equal line before it', async () => {
+    const root = makeRepository({ a: 'g\r\ng\r' }, (root) => put(root, { a: 'g\r\n' }))
+    expect(await apply(git(root, 'diff', '-U0', 'HEAD~1'))).toMatchObject({ ok: true })
+    expect(readTree(booted.root)).toEqual(readTree(root))
+  })
+
   it('applies random changes as git does, or refuses them before it changes anything', async () => {
     const line = fc.constantFrom('', 'a', 'b', '  c', '-- d', '++ e', '@@ f', 'g\r', '\\ h', ' ')
     const content = fc.tuple(fc.array(line, { maxLength: 12 }), fc.boolean()).map(([lines, isOpen]) =>

@@ -81,5 +81,6 @@ export class Lines {
   }
 }
 
-/** Converts text of a patch to the same form. */
-export const toByteText = (text: string): string => Buffer.from(text.replace(/\r$/, '')).toString('latin1')
+/** Converts text of a patch to the same form. A carriage return at the end stays only in a line without a line end. */
+export const toByteText = (text: string, isUnended = false): string =>
+  Buffer.from(isUnended ? text : text.replace(/\r$/, '')).toString('latin1')

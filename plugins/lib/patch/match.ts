@@ -34,7 +34,7 @@ const passes: ((text: string) => string)[] = [(text) => text, trimEnd, trim, fol
  * result.
  */
 export function findHunkPlaces(hunk: Hunk, lines: Lines): HunkPlace[] {
-  const own = hunk.lines.map((line) => ({ ...line, text: toByteText(line.text) }))
+  const own = hunk.lines.map((line) => ({ ...line, text: toByteText(line.text, line.isUnended) }))
   if (!own.some(({ kind }) => kind !== '+')) return findInsertion(hunk, own, lines)
   const found = searchPlaces(hunk, own, lines)
   if (found.length > 0) return found

@@ -4,6 +4,8 @@ export interface HunkLine {
   text: string
   /** Line end of an added line, if the lines of the hunk have different ones. */
   end?: string
+  /** The line is the last one of the old file and has no line end, so a carriage return belongs to its text. */
+  isUnended?: boolean
 }
 export interface Hunk {
   /** Lines that precede the place, in this order. */

@@ -63,10 +63,12 @@ function parseBody(lines: string[], start: number, end: number): Omit<Hunk, 'anc
   for (const text of lines.slice(start + 1, end)) {
     const kind = text[0] ?? ' '
     if (kind === '\\') {
-      const before = own.at(-1)?.kind
+      const before = own.at(-1)
       // The remark refers to the line before it: of the old file, the new one, or both.
-      if (before === '+') newline = false
-      else if (before === '-') newline ??= true
+      if (before?.kind === '+') newline = false
+      else if (before?.kind === '-') newline ??= true
+      // In a patch that has `\r\n` throughout, the carriage return belongs to the patch.
+      if (before && before.kind !== '+' && !text.endsWith('\r')) before.isUnended = true
     } else own.push({ kind: kind as HunkLine['kind'], text: text.slice(1) })
   }
   if (!own.some(({ kind }) => kind !== ' '))

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { rgPath } from '@vscode/ripgrep'
-import { array, assert, asyncProperty, constantFrom, tuple } from 'fast-check'
+import { fc } from '../../support/property.js'
 import { createKernel } from 'vtcode'
 import { bootKernel, type Booted, type Files } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
@@ -394,7 +394,7 @@ describe('unified_search/list compared with ripgrep', () => {
 
   it('lists exactly the files that ripgrep sees, under random ignore rules', async () => {
     await using ws = await bootKernel()
-    const piece = constantFrom(
+    const piece = fc.constantFrom(
       'a',
       'b',
       '*',
@@ -411,30 +411,32 @@ describe('unified_search/list compared with ripgrep', () => {
       '\\*',
       'x.tmp',
     )
-    const rule = tuple(
-      constantFrom('', '', '!'),
-      constantFrom('', '', '/'),
-      array(piece, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/')),
-      constantFrom('', '', '/'),
-    ).map((parts) => parts.join(''))
-    const folder = array(constantFrom('a', 'b', 'ab', 'build', 'node_modules', '.h'), { maxLength: 3 }).map((parts) =>
-      parts.join('/'),
-    )
-    const file = tuple(folder, constantFrom('c.js', 'd.ts', 'x.tmp', 'keep.tmp', '.dot'))
-    const rules = tuple(
+    const rule = fc
+      .tuple(
+        fc.constantFrom('', '', '!'),
+        fc.constantFrom('', '', '/'),
+        fc.array(piece, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/')),
+        fc.constantFrom('', '', '/'),
+      )
+      .map((parts) => parts.join(''))
+    const folder = fc
+      .array(fc.constantFrom('a', 'b', 'ab', 'build', 'node_modules', '.h'), { maxLength: 3 })
+      .map((parts) => parts.join('/'))
+    const file = fc.tuple(folder, fc.constantFrom('c.js', 'd.ts', 'x.tmp', 'keep.tmp', '.dot'))
+    const rules = fc.tuple(
       folder,
-      constantFrom('.gitignore', '.gitignore', '.ignore', '.rgignore', '.git/info/exclude'),
-      array(rule, { minLength: 1, maxLength: 4 }),
+      fc.constantFrom('.gitignore', '.gitignore', '.ignore', '.rgignore', '.git/info/exclude'),
+      fc.array(rule, { minLength: 1, maxLength: 4 }),
     )
     const write = (folder: string, name: string, text: string): void => {
       mkdirSync(dirname(join(ws.root, folder, name)), { recursive: true })
       writeFileSync(join(ws.root, folder, name), text)
     }
     let round = 0
-    await assert(
-      asyncProperty(
-        array(file, { minLength: 10, maxLength: 40 }),
-        array(rules, { maxLength: 6 }),
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(file, { minLength: 10, maxLength: 40 }),
+        fc.array(rules, { maxLength: 6 }),
         async (files, ruled) => {
           const root = `round${round++}`
           for (const [at, name] of files) write(`${root}/${at}`, name, '')

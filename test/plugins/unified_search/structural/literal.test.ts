@@ -3,7 +3,7 @@ import { cpSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { parse, type SgNode } from '@ast-grep/napi'
-import { asyncProperty, assert, constantFrom, nat } from 'fast-check'
+import { fc } from '../../../support/property.js'
 import { bootKernel, type Booted } from 'vtcode/test'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { runs } from '../../../support/property.js'
@@ -55,12 +55,12 @@ async function ours(pattern: string): Promise<string[]> {
 
 it('finds the same with the literal prefilter as a search that parses every file, for any pattern', async () => {
   const tried = { found: 0 }
-  await assert(
-    asyncProperty(
-      nat(),
-      nat(),
-      nat(),
-      constantFrom('as it stands', '$A', '$$$A', '$_'),
+  await fc.assert(
+    fc.asyncProperty(
+      fc.nat(),
+      fc.nat(),
+      fc.nat(),
+      fc.constantFrom('as it stands', '$A', '$$$A', '$_'),
       async (file, place, part, by) => {
         const nodes = sources[file % sources.length]!.findAll({ rule: { regex: '^[^$\\n]{5,90}$' } })
         const node = nodes[place % nodes.length]

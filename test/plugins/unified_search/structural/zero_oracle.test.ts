@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { asyncProperty, assert, constantFrom, nat } from 'fast-check'
+import { fc } from '../../../support/property.js'
 import { bootKernel, type Booted } from 'vtcode/test'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { rounds } from '../../../support/exec.js'
@@ -92,8 +92,8 @@ const COMMON =
 
 it('finds code of 23 languages by a pattern taken from it, or states why it does not', async () => {
   const tried = { found: 0, common: 0 }
-  await assert(
-    asyncProperty(nat(), nat(), nat(), constantFrom('', '$A', '$$$A'), async (file, at, part, hole) => {
+  await fc.assert(
+    fc.asyncProperty(fc.nat(), fc.nat(), fc.nat(), fc.constantFrom('', '$A', '$$$A'), async (file, at, part, hole) => {
       const { lang, text, pieces, file: path } = samples[file % samples.length]!
       const piece = pieces[at % pieces.length]!
       const inner = pieces.filter(({ start, end }) => start > piece.start && end < piece.end)
