@@ -23,6 +23,9 @@ export interface ComponentContext {
   /** Prints no progress on the terminal. */
   quiet?: boolean
 }
+/** Attempts that wait exactly as long as the server says; later ones wait longer. */
+const MAX_NAMED_WAITS = 5
+
 type Factories<C extends Component> = Readonly<Record<string, (context: ComponentContext) => AgentProviders[C]>>
 
 /** The built-in components, by component and name. */
@@ -87,12 +90,13 @@ export const builtinComponents: { readonly [C in Component]: Factories<C> } = {
   },
   retry: {
     backoff: () => ({
-      // A wait that is worth more time grows to ten minutes.
+      // A wait that is worth more time grows to ten minutes, also where a server names a short one again and again.
       next: (attempt, { wait_ms, patience_ms }, chance) =>
-        wait_ms ??
-        (patience_ms === undefined
-          ? Math.round(chance.next() * Math.min(30_000, 500 * 2 ** attempt))
-          : Math.round((0.5 + chance.next() / 2) * Math.min(600_000, 1000 * 2 ** attempt))),
+        wait_ms !== undefined && (patience_ms === undefined || attempt <= MAX_NAMED_WAITS)
+          ? wait_ms
+          : patience_ms === undefined
+            ? Math.round(chance.next() * Math.min(30_000, 500 * 2 ** attempt))
+            : Math.max(wait_ms ?? 0, Math.round((0.5 + chance.next() / 2) * Math.min(600_000, 1000 * 2 ** attempt))),
     }),
     none: () => ({ next: () => 'stop' }),
   },

@@ -19,6 +19,7 @@ export {
 } from './server_record.js'
 export { openPrivateFile, readPrivateFile } from './private_file.js'
 export { openPrivateFolder } from './private_folder.js'
+export { PresentSessions, type Presence } from './presence.js'
 export { getRepeats } from './repeats.js'
 export {
   waitForRedaction,

@@ -91,6 +91,16 @@ describe('compaction of a long conversation', () => {
     })
     checkLog(s.events)
   })
+  it('keeps the instruction files of the repository in every request', async () => {
+    const s = await scene(
+      script([...Array.from({ length: 8 }, (_, index) => read(index)), { content: 'All compared.' }]),
+      { ...small, boot: { files: { ...files, 'AGENTS.md': 'Never commit without a review.\n' } } },
+    )
+    await s.run('compare all of them')
+    const { steps, summaries } = requests()
+    expect(summaries.length).toBeGreaterThan(0)
+    for (const { messages } of steps) expect(JSON.stringify(messages)).toContain('Never commit without a review.')
+  })
   it('compacts even when the summarising model answers prose, an error or a cut answer', async () => {
     const broken: Answer = { content: summary, how: { truncateAfterChunks: 2, chunkSize: 5 } }
     const cut = await scene([read(0), read(1), tooLong, broken, broken, { content: 'All compared.' }], {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { serve } from '../../../support/server.js'
 import { harness, hold, items, scene } from '../../../support/inside.js'
 import { checkLog } from '../../../support/invariants.js'
-import { call, formats } from '../../../support/peer.js'
+import { call, formats, type Answer } from '../../../support/peer.js'
 import { wired } from '../../../support/wired.js'
 
 const write = (path: string, content: string) => call('unified_file', { action: 'write', path, content })
@@ -128,6 +128,27 @@ describe.each(formats)('model requests over %s', (format) => {
     })
     expect(stubborn.bodies).toHaveLength(3)
     checkLog(stubborn.events)
+  })
+
+  it('waits through an hour of full servers and makes each call once', async () => {
+    const answers: Answer[] = [{ toolCalls: [write('a.txt', 'x\n')] }, { content: 'Done.' }]
+    // Each half hour of the clock is full but for its first request. The server names a wait of one second each time.
+    let [half, next] = [-1, 0]
+    const answer = (): Answer => {
+      const now = Math.floor(s.waits.reduce((sum, ms) => sum + ms, 0) / 1_800_000)
+      if (now === half) return { error: { message: 'Rate limit reached on requests per min.' }, status: 429 }
+      half = now
+      return answers[next++]!
+    }
+    const s = await scene(Array(100).fill(answer), { format, provider: { retries: {} } })
+    expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'Done.' })
+    expect(await s.booted.read('a.txt')).toBe('x\n')
+    expect(items(s.events, 'tool_output')).toHaveLength(1)
+    expect(Math.max(...s.waits)).toBeLessThanOrEqual(600_000)
+    expect(harness(s.events, 'model_retry').map(({ error_category }) => error_category)).toEqual(
+      s.waits.map(() => 'http 429'),
+    )
+    checkLog(s.events)
   })
 
   it('sends a request with a permanent error once', async () => {
