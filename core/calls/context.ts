@@ -286,8 +286,9 @@ const pickLessRights = (how: DelegatedRights | undefined, isOwn: boolean): Deleg
   ...(how?.mode !== undefined && { mode: how.mode }),
   ...(how?.only !== undefined && { only: how.only }),
   ...(how?.signal !== undefined && { signal: how.signal }),
-  // Code of others must not add lines to a question.
+  // Code of others must neither add lines to a question nor reach the tools of an agent.
   ...(isOwn && how?.origin !== undefined && { origin: how.origin }),
+  asCaller: isOwn && how?.asCaller === true,
 })
 
 /** A plugin, and the effects that its nested calls may have. */

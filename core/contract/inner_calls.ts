@@ -8,6 +8,8 @@ export interface DelegatedRights {
   signal?: AbortSignal
   /** The line of a script, for questions. Only for built-in plugins. */
   origin?: string
+  /** The call has the audiences of the outer call. Only for built-in plugins. */
+  asCaller?: boolean
 }
 /** A call of a script that has ended. */
 export interface ScriptCall {

@@ -69,6 +69,8 @@ export interface CallOptions {
   only?: RightsScope
   /** Audiences of the caller: it can call their tools. For this call only. */
   audiences?: readonly string[]
+  /** Set by built-in plugins for nested calls, which otherwise have no audiences. */
+  asCaller?: boolean
   /** Creates the services that tools of an audience get as `context.conversation`. For this call only. */
   conversation?: OpenConversation
   /** Hints and next calls use the separate names of read-only actions, as in `tools({ splitReads: true })`. */

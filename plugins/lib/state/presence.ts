@@ -1,8 +1,8 @@
-import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject } from '../../../core/shapes/index.js'
 import { readBytes } from '../../../core/documents/index.js'
-import { sha256, toRealPath, writeStateSync } from '../../../core/system/index.js'
+import { makeFolder, sha256, toRealPath, writeStateSync } from '../../../core/system/index.js'
 import { getOwnHolder, isHolder, isHolderAlive, type Holder } from './holder.js'
 
 /** A session that works in a folder. */
@@ -40,7 +40,7 @@ export class PresentSessions {
   add(session: string, surface: string, since: number): () => void {
     const file = join(this.folder, `${sha256(`${session}\0${process.pid}\0${since}`).slice(0, 20)}.json`)
     const presence: Presence = { ...getOwnHolder(), session, surface, since }
-    mkdirSync(this.folder, { recursive: true, mode: 0o700 })
+    makeFolder(this.folder, 0o700)
     writeStateSync(file, JSON.stringify(presence), { durable: false })
     return () => rmSync(file, { force: true })
   }

@@ -38,6 +38,7 @@ const asked = { id: isNumber, line: isNumber }
 const REQUESTS: Record<string, Record<string, Check>> = {
   call: { ...asked, tool: isText, input: isText },
   store: { ...asked, action: isOneOf('get', 'set', 'list', 'delete'), key: isText, value: isOptional(isJson) },
+  agent: { ...asked, input: isText },
   tools: { ...asked, query: isText },
   print: { stream: isOneOf('stdout', 'stderr'), text: isText },
 }

@@ -1,4 +1,5 @@
 import { RESULT_LIMITS } from '../code/result_limits.js'
+import { agentsCode } from './prelude_agents.js'
 import { encoderCode, textCode } from './prelude_values.js'
 
 /** Characters that a script may print; the rest is only counted. */
@@ -131,6 +132,7 @@ function setTimeout(run, ms = 0, ...args) {
 function clearTimeout(id) {
   if (timers.delete(id)) send({ op: 'clear', id })
 }
+${agentsCode}
 const out = (...args) => print('stdout', args)
 const err = (...args) => print('stderr', args)
 const globals = {
@@ -143,6 +145,9 @@ const globals = {
     list: (prefix = '') => request({ op: 'store', action: 'list', key: String(prefix) }),
     delete: (key) => request({ op: 'store', action: 'delete', key: String(key) }),
   }),
+  agent,
+  parallel,
+  pipeline,
   tools: (query) => request({ op: 'tools', query: String(query) }),
   setTimeout,
   clearTimeout,

@@ -14,6 +14,7 @@ export interface IsolateJob {
 export type IsolateRequest =
   | { op: 'call'; id: number; tool: string; input: string; line: number }
   | { op: 'store'; id: number; action: 'get' | 'set' | 'list' | 'delete'; key: string; value?: string; line: number }
+  | { op: 'agent'; id: number; input: string; line: number }
   | { op: 'tools'; id: number; query: string; line: number }
   | { op: 'print'; stream: 'stdout' | 'stderr'; text: string }
 

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { problem, type Call, type Context, type Result } from '../../../core/index.js'
 import { createSlotError } from '../../lib/base/index.js'
+import { ScriptAgents } from './script_agents.js'
 import { renderDeclaration } from './declarations.js'
 import { nameFunctions } from './functions.js'
 import { runIsolate, type RunningScript } from './isolates.js'
@@ -33,6 +34,7 @@ async function followScript({ input }: Call<ScriptInput>, context: Context): Pro
   // Each call in flight listens.
   setMaxListeners(0, stopping.signal)
   const calls = new ScriptCalls(context, { calls: settings.script_max_calls, signal: stopping.signal }, input.code)
+  const agents = new ScriptAgents(context, calls, input)
   const named = nameFunctions(context.host.slots().filter(({ dialect }) => !dialect))
   const printed = { stdout: '', stderr: '' }
   const began = performance.now()
@@ -47,7 +49,7 @@ async function followScript({ input }: Call<ScriptInput>, context: Context): Pro
     (request) => {
       if (request.op === 'print') printed[request.stream] += request.text
       else
-        void answerRequest(request, { calls, named, context })
+        void answerRequest(request, { calls, agents, named, context })
           .then((answer) => JSON.stringify({ id: request.id, ...answer }))
           .then((answer) => {
             if (request.op === 'store') calls.budget.addAnswer(answer.length)
@@ -106,13 +108,14 @@ function limitOwnTime(context: Context, ms: number, script: RunningScript, expir
 
 interface Services {
   calls: ScriptCalls
+  agents: ScriptAgents
   named: ReturnType<typeof nameFunctions>
   context: Context
 }
 
 async function answerRequest(
   request: Exclude<IsolateRequest, { op: 'print' }>,
-  { calls, named, context }: Services,
+  { calls, agents, named, context }: Services,
 ): Promise<CallAnswer> {
   if (request.op === 'store') {
     const fault = calls.budget.takeRequest(Buffer.byteLength(request.key) + Buffer.byteLength(request.value ?? ''))
@@ -120,6 +123,7 @@ async function answerRequest(
       ? answerStore(context, request)
       : { error: createSlotError('VT_EXEC_STORE', fault, { hint: 'Keep fewer and smaller values.' }).problem }
   }
+  if (request.op === 'agent') return agents.run(request)
   if (request.op === 'tools') return findDeclarations(request.query, request.line, calls, named)
   return calls.make(request)
 }

@@ -23,6 +23,9 @@ interface Request {
   input: string
   line: number
 }
+interface OwnRequest extends Request {
+  asCaller: boolean
+}
 export type CallAnswer = { value: unknown; content?: number[] } | { error: Partial<Problem> }
 
 /** Answers a call with an unexpected error. */
@@ -66,16 +69,16 @@ export class ScriptCalls {
     await Promise.allSettled(this.#pending)
   }
 
-  /** Makes a call. Contract: never rejects. */
-  async make(request: Request): Promise<CallAnswer> {
-    const work = this.#make(request).catch(answerUnexpected)
+  /** Makes a call; with `asCaller` as the agent that runs the script, to reach its tools. Contract: never rejects. */
+  async make({ tool, input, line }: Request, asCaller = false): Promise<CallAnswer> {
+    const work = this.#make({ tool, input, line, asCaller }).catch(answerUnexpected)
     this.#pending.add(work)
     const answer = await work
     this.#pending.delete(work)
     return answer
   }
 
-  async #make({ tool, input, line }: Request): Promise<CallAnswer> {
+  async #make({ tool, input, line, asCaller }: OwnRequest): Promise<CallAnswer> {
     this.count += 1
     const size = Buffer.byteLength(tool) + Buffer.byteLength(input)
     const refusal = this.#findRefusal(size)
@@ -88,7 +91,7 @@ export class ScriptCalls {
     let result: Result
     try {
       if (this.limits.signal.aborted) return this.#refuse(problem('VT_CALL_ABORTED').problem)
-      result = await this.#perform(call, { tool, input, line })
+      result = await this.#perform(call, { tool, input, line, asCaller })
     } finally {
       this.#bytes -= size
       this.#giveTurn()
@@ -108,12 +111,12 @@ export class ScriptCalls {
     return { value: result.output, ...(content.length > 0 && { content }) }
   }
 
-  async #perform(call: NestedCall, { tool: name, input, line }: Request): Promise<Result> {
+  async #perform(call: NestedCall, { tool: name, input, line, asCaller }: OwnRequest): Promise<Result> {
     const { host } = this.context
     const given = ((JSON.parse(input) as unknown) ?? {}) as JsonObject
     const prepared = await host.resolve(name, given)
     const { signal } = this.limits
-    const how = { signal, ...this.#findOrigin(line) }
+    const how = { signal, ...this.#findOrigin(line), ...(asCaller && { asCaller }) }
     if (prepared) {
       const { tool, action } = prepared.slot
       Object.assign(call, { tool, ...(action !== undefined && { action }) })

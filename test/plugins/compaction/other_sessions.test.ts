@@ -13,7 +13,11 @@ const open = async (made: { root: string; home: string }): Promise<Kernel> => {
   return kernel
 }
 const write = (kernel: Kernel, session: string, content: string): Promise<Result> =>
-  kernel.call('unified_file', { action: 'write', path: 'a.txt', content, mode: 'overwrite' }, { session, surface: 'mcp' })
+  kernel.call(
+    'unified_file',
+    { action: 'write', path: 'a.txt', content, mode: 'overwrite' },
+    { session, surface: 'mcp' },
+  )
 const read = (kernel: Kernel, session: string, surface = 'mcp'): Promise<Result> =>
   kernel.call('unified_file', { action: 'read', path: 'a.txt' }, { session, surface })
 const listNamed = ({ notices = [] }: Result): string[] =>

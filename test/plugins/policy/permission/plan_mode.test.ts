@@ -5,7 +5,12 @@ import { join } from 'node:path'
 import { bootKernel } from 'vtcode/test'
 import { hold } from '../../../support/held.js'
 
-const files = { 'a.txt': 'a\n', 'b.txt': 'b\n', 'src/a.js': 'let a\n', 'package.json': '{"scripts":{"w":"touch made"}}' }
+const files = {
+  'a.txt': 'a\n',
+  'b.txt': 'b\n',
+  'src/a.js': 'let a\n',
+  'package.json': '{"scripts":{"w":"touch made"}}',
+}
 
 const WRITERS = [
   'touch made',
@@ -34,7 +39,7 @@ const WRITERS = [
   'split -l 1 a.txt made',
   'sed -i s/a/b/ a.txt',
   "sed -n 'w made' a.txt",
-  "awk '{ print > \"made\" }' a.txt",
+  'awk \'{ print > "made" }\' a.txt',
   'sort -o made a.txt',
   'uniq a.txt made',
   'find . -name a.txt -delete',
@@ -64,7 +69,7 @@ const WRITERS = [
   'git worktree add -q made',
   'npm run w',
   'node -e \'require("fs").writeFileSync("made","")\'',
-  "python3 -c 'open(\"made\",\"w\")'",
+  'python3 -c \'open("made","w")\'',
   'sh -c "touch made"',
   'perl -pi -e s/a/b/ a.txt',
   'tee -a a.txt < b.txt',
@@ -93,7 +98,7 @@ describe('plan mode', () => {
     ['without a sandbox', { sandbox: { mode: 'off' } }],
     ['with a sandbox', { sandbox: { mode: 'auto' }, policy: { sandboxed_commands: 'allow' } }],
     ['with a rule that allows commands', { sandbox: { mode: 'off' }, policy: { allow: ['Bash(*)'] } }],
-  ] as const)('leaves every file as it is for commands that write, %s', async (_, config) => {
+  ] as const)('changes no file for commands that write, %s', async (_, config) => {
     const booted = hold(await bootKernel({ mode: 'plan', files, config: config as never }))
     const git = (...args: string[]) =>
       execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: booted.root })
