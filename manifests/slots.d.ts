@@ -1483,6 +1483,8 @@ export interface BuiltinSlots {
       max_results?: number
       /** Default: `0`. */
       skip?: number
+      /** Counts all matches though the answer is full. */
+      count?: 'exact'
       /** Plain text. Default: `false`. */
       literal?: boolean
       /** Relative to path; ! excludes. */
@@ -1525,7 +1527,7 @@ export interface BuiltinSlots {
       truncated: boolean
       /** ripgrep, or javascript where it is missing. */
       backend: string
-      /** The search stopped before its end. */
+      /** The search stopped before its end; all totals are lower bounds. */
       total_is_lower_bound?: true
       /** The first files with matches where the answer is truncated. */
       files?: {

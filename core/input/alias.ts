@@ -99,12 +99,16 @@ export function replaceFieldNames({ rename = {} }: AliasPart, text: string): str
   return named
 }
 
-/** Replaces the field in "continue with …" at the end of a cut text by that of the alias, or removes it. */
+/**
+ * Replaces the field in "continue with …" at the end of a cut text by that of the alias, or removes it; likewise
+ * removes advice such as "(count=exact counts all)".
+ */
 function translateContinuation({ rename = {}, pass = [] }: AliasPart, text: string, { next }: JsonObject): string {
   if (next === undefined) return text
   const at = text.lastIndexOf('\n') + 1
   const last = text
     .slice(at)
+    .replace(/ \((\w+)=\w+ [^)]*\)/, (whole, field: string) => (pass.includes(field) ? whole : ''))
     .replace(/(?:; )?\b((?:continue with|next) )(\w+)(=\d+)/, (whole, how: string, field: string, value: string) => {
       const own =
         Object.entries(rename).find(([, theirs]) => theirs === field)?.[0] ?? (pass.includes(field) ? field : undefined)

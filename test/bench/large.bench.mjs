@@ -178,7 +178,7 @@ function equality(kernel, workspace) {
         byFile.set(file, [...(byFile.get(file) ?? []), `${file}:${line.slice(cut + 1)}`])
       }
       const lines = [...byFile].sort(([a], [b]) => bySegments(a, b)).flatMap(([, found]) => found)
-      const { total_matches, files_with_matches } = await ask(input)
+      const { total_matches, files_with_matches } = await ask({ ...input, count: 'exact' })
       agree(input, [total_matches, files_with_matches], [lines.length, byFile.size])
       // Of very many the first pages are enough.
       const most = Math.max(5 * input.max_results || 0, 1000)

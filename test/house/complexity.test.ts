@@ -19,7 +19,6 @@ const exceptions: Record<string, number> = {
   'plugins/agent/thread.ts: Thread.run': 21,
   'plugins/lib/rules/rules.ts: parseRule': 23,
   'plugins/lib/search/match_positions.ts: findOccurrences': 18,
-  'plugins/lib/search/search.ts: findWithPositions': 17,
   'plugins/lib/shell/git_starts.ts: readGitStarts': 16,
   'plugins/lib/shell/read_command.ts: Reader.readArgv': 16,
   'plugins/lib/shell/read_word.ts: readWord': 17,

@@ -8,20 +8,24 @@ interface Match {
   after?: string[]
 }
 
+interface Found {
+  matches: Match[]
+  total_matches: number
+  total_is_lower_bound?: true
+  truncated: boolean
+}
+
 /** Formats matches as `file:line:text` and their context as `file-line-text`, each line once. */
 export default function searchText(result: Result): Result {
   if (!result.ok) return result
-  const {
-    matches,
-    total_matches: total,
-    truncated,
-  } = result.output as unknown as { matches: Match[]; total_matches: number; truncated: boolean }
+  const { matches, total_matches: total, total_is_lower_bound: isBound, truncated } = result.output as unknown as Found
   const output: JsonObject = {
     matches: matches.map(({ file, line_number, text }) => ({ file, line_number, text })),
     total,
     truncated,
   }
-  const more = truncated ? [`${total} matches in all; narrow the search.`] : []
+  const count = isBound ? `At least ${total} matches` : `${total} matches in all`
+  const more = truncated ? [`${count}; narrow the search.`] : []
   return {
     ...result,
     output,

@@ -37,6 +37,7 @@ export const createGrep =
     const query: Omit<SearchQuery, 'patterns'> = {
       path: input.path,
       where: input.skip + input.max_results,
+      may_stop: input.count !== 'exact',
       every: input.logic !== 'OR' && asked.patterns.length > 1,
       include_hidden: input.include_hidden,
       include_ignored: input.include_ignored,
@@ -124,7 +125,7 @@ async function createAnswer(
     files_searched: searched ?? found.searched,
     truncated,
     backend,
-    ...(found.incomplete && { total_is_lower_bound: true as const }),
+    ...((found.incomplete || found.full) && { total_is_lower_bound: true as const }),
     ...(truncated && {
       files: await listFirstFiles(),
       next: nextCall('grep', { ...given, skip: next_skip }),
@@ -136,7 +137,7 @@ async function createAnswer(
     ...listBinary(found.binary),
     ...explained,
   ]
-  return ok(output, { text: renderGrep(output, input.path, input.skip), ...(notices.length > 0 && { notices }) })
+  return ok(output, { text: renderGrep(output, input, found.full), ...(notices.length > 0 && { notices }) })
 
   /** Lists the first files with matches that exist in the workspace. */
   async function listFirstFiles(): Promise<{ file: string; count: number }[]> {

@@ -29,8 +29,15 @@ export interface GrepOutput {
   next?: Next
 }
 
-/** Renders the matches by file with their context lines, then the totals. */
-export function renderGrep(output: GrepOutput, path: string, skip: number): string {
+/**
+ * Renders the matches by file with their context lines, then the totals. `full`: the search stopped when the answer was
+ * full.
+ */
+export function renderGrep(
+  output: GrepOutput,
+  { path, skip }: { path: string; skip: number },
+  full: boolean | undefined,
+): string {
   if (output.total_matches === 0) {
     const place = path === '.' ? '' : ` in ${visibleLine(path)}`
     return `No matches${place} (${pluralize(output.files_searched, 'file')} searched)`
@@ -43,13 +50,19 @@ export function renderGrep(output: GrepOutput, path: string, skip: number): stri
     parts.push(`${visibleLine(file)}\n${renderBlock(output.matches.slice(start, end))}\n`)
     start = end
   }
-  const files = pluralize(output.files_with_matches, 'file')
-  const all = `${pluralize(output.total_matches, 'match', 'matches')} in ${files}`
-  if (output.matches.length === 0 && skip >= output.total_matches) return `0 of ${all}; skip=${skip} is past the last`
-  const last = output.truncated
-    ? `${output.matches.length} of ${all}; continue with skip=${String(output.next?.input['skip'])}`
-    : all
-  return [...parts, last].join('\n')
+  return [...parts, renderTotals(output, skip, full)].join('\n')
+}
+
+/** Renders the totals and how to continue. */
+function renderTotals(output: GrepOutput, skip: number, full: boolean | undefined): string {
+  const { matches, total_matches: total, files_with_matches: files, truncated, next } = output
+  const count = (number: number, one: string, many: string): string =>
+    output.total_is_lower_bound ? `${number}+ ${many}` : pluralize(number, one, many)
+  const all = `${count(total, 'match', 'matches')} in ${count(files, 'file', 'files')}`
+  if (matches.length === 0 && skip >= total) return `0 of ${all}; skip=${skip} is past the last`
+  if (!truncated) return all
+  const counting = full ? ' (count=exact counts all)' : ''
+  return `${matches.length} of ${all}${counting}; continue with skip=${String(next?.input['skip'])}`
 }
 
 /** Renders the lines of one file, each once, with `--` between groups that do not touch. */

@@ -12,6 +12,7 @@ export interface GrepInput {
   max_results: number
   skip: number
   literal: boolean
+  count?: 'exact'
   globs?: string | string[]
   file_extensions?: string[]
   include_hidden: boolean

@@ -15,6 +15,8 @@ const MAX_NOTED = 20_000
 /** Collects files with matches in any order, and the positions of matches for the first files in path order. */
 export class FirstMatches {
   readonly files: CountedFile[] = []
+  /** Matches in all files. */
+  total = 0
   private noted: CountedFile[] = []
   private remaining: number
   /** Last of the first files in path order. */
@@ -31,6 +33,7 @@ export class FirstMatches {
   add(file: CountedFile, count: number): void {
     file.count = count
     this.files.push(file)
+    this.total += count
     if (!file.places?.length) return void (file.places = undefined)
     this.noted.push(file)
     this.remaining -= file.places.length

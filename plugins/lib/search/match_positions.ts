@@ -167,7 +167,7 @@ async function findByRipgrep(
   const take = createEventReader(several, {
     onFile: (name) => (current = byRef.get(name.toString())) !== undefined,
     onMatch(places) {
-      if (!current || current.places.length >= current.limit) return false
+      if (!current || current.places.length >= current.limit) return 'next file'
       for (const place of places())
         if (current.skip-- <= 0 && current.places.length < current.limit) current.places.push(place)
       return undefined

@@ -15,8 +15,11 @@ export type ReadPositions = () => MatchPosition[]
 export interface RipgrepListener {
   /** Returns whether the matches of a file are wanted; otherwise only their number is. */
   onFile(name: Buffer): boolean
-  /** Receives one event of the current file, to be parsed when needed. Return `false` to skip the rest of this file. */
-  onMatch(places: ReadPositions): void | false
+  /**
+   * Receives one event of the current file, to be parsed when needed. Return `next file` to skip the rest of this file,
+   * `false` to end the search.
+   */
+  onMatch(places: ReadPositions): void | 'next file' | false
   /** Receives the totals at the end of a file. Return `false` to end the search. */
   onEnd?(lines: number, matches: number): void | false
   /** Receives the totals at the end of a whole answer. */
@@ -41,7 +44,10 @@ export function createEventReader(several: boolean, listener: RipgrepListener): 
     // One byte distinguishes the event types `{"type":"begin"`, `{"type":"match"` and so on.
     const type = line[2] === 0x74 && line[8] === 0x22 ? line[9] : undefined
     if (type === 0x62) return listener.onFile(readName(line)) ? undefined : END
-    if (type === 0x6d) return listener.onMatch(deferPositions(line, several)) === false ? END : undefined
+    if (type === 0x6d) {
+      const wanted = listener.onMatch(deferPositions(line, several))
+      return wanted === 'next file' ? END : wanted
+    }
     if (type === 0x65) {
       const [, matching, matches] =
         /"matched_lines":(\d+),"matches":(\d+)\}\}\}$/.exec(line.toString('latin1', Math.max(0, line.length - 80))) ??

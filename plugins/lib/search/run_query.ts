@@ -18,6 +18,8 @@ export interface SearchQuery extends Pattern, WalkOptions {
   only?: (file: string) => boolean
   /** Number of matches, the first in path order, whose positions are useful. */
   where?: number
+  /** The search of a directory may stop when it has found more than `where` matches. */
+  may_stop?: boolean
 }
 /** State of one search. */
 export interface SearchState {
@@ -26,7 +28,7 @@ export interface SearchState {
   readonly target: Handle
   readonly readName: NameReader
   /** Returns whether the matches of a file count. */
-  readonly isCounted: (file: string) => boolean
+  isCounted: (file: string) => boolean
   /** Files and folders to search besides the target, relative to it. */
   readonly roots: string[]
   /** Files too large to be opened. */

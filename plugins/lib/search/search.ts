@@ -1,16 +1,15 @@
 import type { Context } from '../../../core/contract/index.js'
 import { comparePaths } from '../base/index.js'
 import { createGlobFilter } from '../globs/index.js'
-import { countBytesRead, canWatchUsage } from '../process/index.js'
+import { canWatchUsage } from '../process/index.js'
 import { parseCounts, createNameReader } from './counts.js'
 import { filterExisting, formatComplaints, openToSearch } from './entries.js'
 import { separateBinaryFiles, type TextAndBinaryFiles } from './binary_files.js'
 import { isVisible } from '../walk/index.js'
-import { FirstMatches, type CountedFile } from './first_matches.js'
+import type { CountedFile } from './first_matches.js'
+import { FoundPositions, type Order } from './found_positions.js'
 import { findNamedFiles } from './named_files.js'
-import { canSpanLines } from './pattern.js'
-import { EngineFault, hasEndedByItself, type RipgrepEnd } from './ripgrep.js'
-import { createEventReader, type ReadPositions } from './ripgrep_events.js'
+import { hasEndedByItself, type RipgrepEnd } from './ripgrep.js'
 import {
   computeReadAllowance,
   hasExceededAllowance,
@@ -27,6 +26,8 @@ export interface SearchCounts extends TextAndBinaryFiles {
   searched: number
   /** The search stopped before its end. */
   incomplete: boolean
+  /** The search stopped after more than the wanted matches, the first in path order; the counts are lower bounds. */
+  full?: boolean
   complaints: string[]
   /** Files too large to be opened. */
   skipped: string[]
@@ -39,12 +40,6 @@ export interface SearchCounts extends TextAndBinaryFiles {
  * one.
  */
 const MAX_REPORTED_BYTES = 16_777_216
-
-/**
- * Match density from which a run that only counts is faster than one that reports positions. `bytes`: at most so many
- * bytes are read for each match.
- */
-const FLOOD = { matches: 1000, bytes: 4096 }
 
 /**
  * Counts the matches of a query. Returns `undefined` when ripgrep cannot be started or fails. Throws PatternProblem,
@@ -83,31 +78,57 @@ export async function countMatches(context: Context, query: SearchQuery): Promis
   const sorted = await separateBinaryFiles(context, files, target.kind === 'file')
   return {
     ...sorted,
-    total: sorted.files.reduce((sum, { count }) => sum + count, 0),
+    total: sumCounts(sorted.files),
     searched,
     incomplete: asked.timed_out,
+    ...(asked.stopped && { full: true }),
     complaints: target.kind === 'file' ? [] : await formatComplaints(context, target.path, asked.complaints),
     skipped: await filterExisting(context, [...state.skipped].sort(comparePaths)),
   }
 }
 
 async function search(state: SearchState): Promise<RunCounts | undefined> {
-  const allowed = await findCandidates(state)
-  if (allowed === undefined) return undefined
+  const candidates = await findCandidates(state)
+  if (candidates === undefined || (candidates && candidates.files.length === 0)) return candidates
+  if (candidates) {
+    const { isCounted } = state
+    const allowed = new Set(candidates.files.map(({ file }) => file))
+    state.isCounted = (file) => allowed.has(file) && isCounted(file)
+  }
   const counted = await runSearch(state)
-  if (!counted) return undefined
-  const files = counted.files.filter(({ file }) => (!allowed || allowed.has(file)) && state.isCounted(file))
-  return { ...counted, files }
+  return counted && { ...counted, files: counted.files.filter(({ file }) => state.isCounted(file)) }
 }
 
 /** Runs a search that reports positions. Runs one that only counts if there are too many matches. */
 async function runSearch(state: SearchState): Promise<RunCounts | undefined> {
-  const { query, target } = state
+  const { query, target, roots } = state
   const canReport =
     query.where !== undefined && (target.kind === 'directory' || target.stat.bytes <= MAX_REPORTED_BYTES)
-  const found = canReport ? await withSizes(state, (onSkipped) => findWithPositions(state, onSkipped)) : 'too many'
-  return found === 'too many' ? withSizes(state, (onSkipped) => countOnce(state, query.patterns, onSkipped)) : found
+  if (!canReport) return withSizes(state, (onSkipped) => countOnce(state, query.patterns, onSkipped))
+  const canStop = query.may_stop === true && target.kind === 'directory' && roots.length === 0
+  const found = await findAll(state, canStop ? 'any' : 'whole')
+  if (found !== 'full') return found
+  // The threads of a run find matches in any order. A run in path order has one thread.
+  const first = await withSizes(state, (onSkipped) => findWithPositions(state, 'path', onSkipped))
+  if (typeof first === 'object' && (await hasEnoughText(state, first))) return first
+  const whole = await findAll(state, 'whole')
+  return whole === 'full' ? undefined : whole
 }
+
+async function findAll(state: SearchState, order: Order): Promise<RunCounts | 'full' | undefined> {
+  const found = await withSizes(state, (onSkipped) => findWithPositions(state, order, onSkipped))
+  if (found !== 'too many') return found
+  return withSizes(state, (onSkipped) => countOnce(state, state.query.patterns, onSkipped))
+}
+
+/** Returns whether a search that stopped found enough matches in files with text, the only ones that are shown. */
+async function hasEnoughText({ context, query }: SearchState, { asked, files }: RunCounts): Promise<boolean> {
+  if (!asked.stopped) return true
+  const { binary } = await separateBinaryFiles(context, files, false)
+  return binary.length === 0 || sumCounts(files) - sumCounts(binary) > query.where!
+}
+
+const sumCounts = (files: CountedFile[]): number => files.reduce((sum, { count }) => sum + count, 0)
 
 /** Runs ripgrep with a check of file sizes only where a file may be too large: the check takes a tenth of a search. */
 async function withSizes<T>(
@@ -121,65 +142,43 @@ async function withSizes<T>(
   return sized as T
 }
 
-/** Reports every match with its position. Returns `too many` if there are too many matches. */
+/**
+ * Reports matches with their positions. Returns `too many` if there are too many for that, `full` if a run in any order
+ * stopped.
+ */
 async function findWithPositions(
   state: SearchState,
+  order: Order,
   onSkipped?: OnSkipped,
-): Promise<RunCounts | 'too many' | 'too large' | undefined> {
-  const { query, target, readName, isCounted } = state
-  const several = canSpanLines(query)
-  const first = new FirstMatches(query.where!)
-  const isFlood =
-    target.kind === 'file' || several ? () => false : createFloodGauge(query.where!, () => countBytesRead(state.pid))
-  let [searched, bytes, whole] = [0, 0, false]
-  let file: (CountedFile & { places: ReadPositions[] }) | undefined
-  const read = createEventReader(several, {
-    onFile(name) {
-      const path = readName(name)
-      file = isCounted(path) ? { file: path, count: 0, places: [] } : undefined
-      return file !== undefined && first.canHold(path)
-    },
-    onMatch(places) {
-      if (!file) throw new EngineFault('the engine prints a match before its file')
-      // Matches of one line are parsed when they are shown.
-      if (several) for (const place of places()) file.places.push(() => [place])
-      else file.places.push(places)
-      return file.places.length > query.where! ? false : undefined
-    },
-    onEnd(lines, matches) {
-      if (file) first.add(file, several ? matches : lines)
-      return isFlood(lines) ? false : undefined
-    },
-    onSearched: (files, read) => ([searched, bytes, whole] = [files, read, true]),
-  })
-  const asked = await runQuery(state, query.patterns, ['--json'], read, onSkipped)
+): Promise<RunCounts | 'full' | 'too many' | 'too large' | undefined> {
+  const { query } = state
+  const found = new FoundPositions(state, order)
+  const sorted = order === 'path' ? ['--sort', 'path'] : []
+  const asked = await runQuery(state, query.patterns, ['--json', ...sorted], found.read, onSkipped)
   if (!asked) return undefined
-  if (asked.stopped || (onSkipped && asked.overLimit)) return 'too many'
+  const { full, bytes, whole } = found
+  const { files } = found.first
+  if (full && order === 'any') return 'full'
+  if ((asked.stopped && !full) || (onSkipped && asked.overLimit)) return 'too many'
   if (hasExceededAllowance(state, asked, bytes, onSkipped)) return 'too large'
-  return checkCounts(state, { asked, searched, files: first.files }, whole)
-}
-
-/** Creates a gauge that gets the match count of each file and returns `true` once if matches are too dense. */
-function createFloodGauge(wanted: number, bytes: () => number): (matches: number) => boolean {
-  const enough = Math.max(FLOOD.matches, 2 * wanted)
-  let count = 0
-  return (matches) => {
-    const before = count
-    count += matches
-    if (before >= enough || count < enough) return false
-    const read = bytes()
-    return read > 0 && read < count * FLOOD.bytes
-  }
+  return checkCounts(state, { asked, searched: full ? files.length : found.searched, files }, whole)
 }
 
 async function countOnce(
   state: SearchState,
   patterns: string[],
   onSkipped?: OnSkipped,
+  flags: string[] = [],
 ): Promise<RunCounts | 'too large' | undefined> {
   const { target, readName } = state
   const chunks: Buffer[] = []
-  const asked = await runQuery(state, patterns, ['--count', '--stats'], (chunk) => void chunks.push(chunk), onSkipped)
+  const asked = await runQuery(
+    state,
+    patterns,
+    ['--count', '--stats', ...flags],
+    (chunk) => void chunks.push(chunk),
+    onSkipped,
+  )
   if (!asked) return undefined
   const { files, searched, bytes, whole } = parseCounts(Buffer.concat(chunks), readName)
   if (hasExceededAllowance(state, asked, bytes, onSkipped)) return 'too large'
@@ -194,16 +193,17 @@ function checkCounts({ query, target }: SearchState, counts: RunCounts, whole: b
 }
 
 /** Returns the files that match every pattern: `false` for no restriction, `undefined` without ripgrep. */
-async function findCandidates(state: SearchState): Promise<Set<string> | false | undefined> {
+async function findCandidates(state: SearchState): Promise<RunCounts | false | undefined> {
   const { query } = state
-  const sets: Set<string>[] = []
-  for (const pattern of query.every ? query.patterns : []) {
-    const counted = await withSizes(state, (onSkipped) => countOnce(state, [pattern], onSkipped))
+  if (!query.every) return false
+  let found: RunCounts | undefined
+  for (const pattern of query.patterns) {
+    const counted = await withSizes(state, (onSkipped) => countOnce(state, [pattern], onSkipped, ['--max-count', '1']))
     if (!counted) return undefined
-    sets.push(new Set(counted.files.map(({ file }) => file)))
+    const before = new Set((found ?? counted).files.map(({ file }) => file))
+    found = { ...counted, files: counted.files.filter(({ file }) => before.has(file)) }
   }
-  const [first, ...others] = sets
-  return first ? new Set([...first].filter((file) => others.every((other) => other.has(file)))) : false
+  return found
 }
 
 /** Result of one run. */

@@ -348,7 +348,7 @@ export const rows: Row[] = [
       gives(
         'grep_search',
         { pattern: 'match', path: 'many', max_results: 5 },
-        { message: /^111 matches in all; narrow path or pattern, or raise max_results/ },
+        { message: /^At least 6 matches; narrow path or pattern, or raise max_results/ },
       ),
       async ({ call }) => {
         const result = await call('grep_search', { pattern: 'match', path: 'many', max_results: 5 })

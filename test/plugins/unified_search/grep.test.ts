@@ -29,8 +29,9 @@ describe('unified_search/grep: paging', () => {
     let input: object | undefined = { pattern: 'needle', max_results: 97 }
     while (input) {
       const page = await found(ws, input)
-      expect(page.total_matches).toBe(900)
-      expect(page.files_with_matches).toBe(300)
+      const { total_matches: total, files_with_matches: files, total_is_lower_bound } = page
+      expect([total, total_is_lower_bound]).toEqual(page.next ? [seen.length + 98, true] : [900, undefined])
+      expect(files).toBe(Math.ceil(total / 3))
       seen.push(...page.matches.map((match: any) => `${match.file.replaceAll('/', '\0')}:${match.line_number}`))
       input = page.next?.input
     }
@@ -40,10 +41,28 @@ describe('unified_search/grep: paging', () => {
   })
 
   it('names the first files with counts when the answer is cut', async () => {
-    const page = await found(ws, { pattern: 'needle', max_results: 1 })
+    const page = await found(ws, { pattern: 'needle', max_results: 1, count: 'exact' })
     expect(page.files).toHaveLength(50)
     expect(page.files[0]).toEqual({ file: 'd0/f0.txt', count: 3 })
     expect(page.text).toMatch(/1 of 900 matches in 300 files; continue with skip=1$/)
+  })
+
+  it('stops when the answer is full, with the page of an exact count', async () => {
+    const input = { pattern: 'needle', max_results: 10, skip: 400 }
+    const [page, exact] = [await found(ws, input), await found(ws, { ...input, count: 'exact' })]
+    expect(page.matches).toEqual(exact.matches)
+    expect(page).toMatchObject({ total_matches: 411, total_is_lower_bound: true, truncated: true })
+    expect(page.text).toMatch(/10 of 411\+ matches in 137\+ files \(count=exact counts all\); continue with skip=410$/)
+    expect(exact).toMatchObject({ total_matches: 900, files_with_matches: 300, truncated: true })
+    expect(exact).not.toHaveProperty('total_is_lower_bound')
+  })
+
+  it('counts exactly where the last match fills the answer', async () => {
+    expect(await found(ws, { pattern: 'needle', max_results: 900 })).toMatchObject({
+      total_matches: 900,
+      truncated: false,
+      notices: [],
+    })
   })
 
   it('returns the same bytes every time', async () => {
@@ -375,9 +394,45 @@ describe('unified_search/grep: files', () => {
   })
   it('counts matches in great number exactly', async () => {
     await using ws = await boot({ 'many.txt': 'x\n'.repeat(300_000) })
-    const result = await found(ws, { pattern: 'x', max_results: 1 })
+    const result = await found(ws, { pattern: 'x', max_results: 1, count: 'exact' })
     expect(result).toMatchObject({ total_matches: 300_000, truncated: true })
   })
+})
+
+it('stops at matches of text, past binary files, pipes and links that lead out', async () => {
+  await using outside = await boot({ 'secret.txt': 'needle outside\n'.repeat(50) })
+  const lines = 'needle\n'.repeat(20)
+  await using ws = await boot({ 'a.dat': `\0${lines}`, 'c/one.txt': lines, 'c/two.txt': lines })
+  execFileSync('mkfifo', [join(ws.root, 'b.txt')])
+  symlinkSync(join(outside.root, 'secret.txt'), join(ws.root, 'a.txt'))
+  symlinkSync(outside.root, join(ws.root, 'b'))
+  const page = await found(ws, { pattern: 'needle', max_results: 25 })
+  const files = page.matches.map(({ file }: any) => file)
+  expect([files.length, new Set(files)]).toEqual([25, new Set(['c/one.txt', 'c/two.txt'])])
+  // The binary file filled the first run, so the whole was counted.
+  expect(page).toMatchObject({ total_matches: 40, notices: ['VT_FILE_BINARY'] })
+  expect(await found(ws, { pattern: 'needle', max_results: 10 })).toMatchObject({
+    matches: { length: 10 },
+    truncated: true,
+  })
+})
+
+it('shows the first matches of files that change during the search', async () => {
+  await using ws = await boot(
+    Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`f${at}.txt`, 'needle\n'.repeat(10)])),
+  )
+  let isActive = true
+  const change = (async () => {
+    for (let round = 0; isActive; round++)
+      await ws.write(`f${round % 40}.txt`, round % 2 === 0 ? 'hay\n' : 'needle\n'.repeat(10))
+  })()
+  for (let round = 0; round < rounds(5, 200); round++) {
+    const { matches, total_matches } = await found(ws, { pattern: 'needle', max_results: 20 })
+    expect(matches.every(({ text }: any) => text === 'needle')).toBe(true)
+    expect(total_matches).toBeLessThanOrEqual(400)
+  }
+  isActive = false
+  await change
 })
 
 it('refuses globs that are too broad', async () => {
