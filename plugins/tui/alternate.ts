@@ -1,8 +1,7 @@
+import { fitRow, matchesKey, truncateToWidth, visibleWidth } from './text/index.js'
 import { visible, visibleLine } from '../../core/text/index.js'
-import { matchesKey, truncateToWidth, visibleWidth } from './parts.js'
 import type { CursorPosition, ScreenSurface } from './surface.js'
 import type { TerminalPort } from './terminal_io.js'
-import { fitRow } from './theme.js'
 import type { SessionOptions } from './types.js'
 
 interface Point {

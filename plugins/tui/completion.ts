@@ -1,5 +1,5 @@
+import type { AutocompleteItem, AutocompleteProvider, AutocompleteSuggestions } from './text/index.js'
 import { visibleLine } from '../../core/text/index.js'
-import type { AutocompleteItem, AutocompleteProvider, AutocompleteSuggestions } from './parts.js'
 import type { SessionOptions, SlashCommand } from './types.js'
 
 /** Completes commands after `/` at the start of a message, and paths after `@`. */

@@ -1,9 +1,13 @@
+import {
+  type Block,
+  type MarkdownPart,
+  StreamingMarkdown,
+  type Theme,
+  renderBlock,
+  truncateToWidth,
+} from './text/index.js'
 import { visible, visibleLine } from '../../core/text/index.js'
-import { renderBlock } from './blocks.js'
-import { StreamingMarkdown, type MarkdownPart } from './markdown.js'
-import { truncateToWidth } from './parts.js'
-import type { Theme } from './theme.js'
-import type { Block, UiCommand } from './types.js'
+import type { UiCommand } from './types.js'
 
 interface Growing {
   block: Block

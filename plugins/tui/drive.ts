@@ -1,17 +1,15 @@
+import { type Theme, createTheme, isKeyRelease, loadHighlighter } from './text/index.js'
 import { UiDocument, SPINNER_MS } from './document.js'
 import { EventStream } from './events.js'
-import { loadHighlighter } from './highlight.js'
 import { createKeyMatcher } from './keys.js'
 import { AlternateScreen } from './alternate.js'
 import { InlineScreen } from './inline.js'
 import { Overlays } from './overlays/overlays.js'
-import { isKeyRelease } from './parts.js'
 import { PromptEditor } from './prompt.js'
 import { guardTerminal } from './signal.js'
 import type { ScreenSurface } from './surface.js'
 import { TtyPort, type TerminalPort } from './terminal_io.js'
 import { sequences } from './terminal_modes.js'
-import { createTheme, type Theme } from './theme.js'
 import type { Action, SessionOptions, UiCommand, UiEvent, UiHandle } from './types.js'
 
 /** Interval of frames; a key gets a frame at once, within the burst limit. */

@@ -1,9 +1,8 @@
 export { spawnSession, spawnSessionWithHost } from './session.js'
 export { findTerminalFault } from './surface.js'
-export { detectTheme } from './theme.js'
+export { detectTheme, type Block, type ThemeName } from './text/index.js'
 export type {
   Action,
-  Block,
   OverlayChoice,
   HostAdapter,
   KeyboardProtocolSettings,
@@ -11,7 +10,6 @@ export type {
   SessionOptions,
   SessionSurface,
   SlashCommand,
-  ThemeName,
   UiCommand,
   UiEvent,
   UiHandle,

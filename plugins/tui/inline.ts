@@ -1,8 +1,7 @@
+import { fitRow, truncateToWidth, visibleWidth } from './text/index.js'
 import { detectReflow, type Reflow } from './reflow.js'
-import { truncateToWidth, visibleWidth } from './parts.js'
 import type { CursorPosition, ScreenSurface } from './surface.js'
 import type { TerminalPort } from './terminal_io.js'
-import { fitRow } from './theme.js'
 
 const [begin, end] = ['\u001b[?2026h', '\u001b[?2026l']
 const [hide, show] = ['\u001b[?25l', '\u001b[?25h']

@@ -1,4 +1,4 @@
-import { matchesKey, type KeyId } from './parts.js'
+import { type KeyId, matchesKey } from './text/index.js'
 import type { Action, SessionOptions } from './types.js'
 
 const defaults: Record<Action, readonly string[]> = {

@@ -1,8 +1,7 @@
+import { CURSOR_MARKER, Editor, type EditorTheme, type TUI, type Theme, visibleWidth } from './text/index.js'
 import { visible } from '../../core/text/index.js'
 import { MenuCompletion } from './completion.js'
 import type { CursorPosition } from './surface.js'
-import { CURSOR_MARKER, Editor, visibleWidth, type EditorTheme, type TUI } from './parts.js'
-import type { Theme } from './theme.js'
 import type { SessionOptions } from './types.js'
 
 const BORDER = '\u0000'

@@ -1,8 +1,8 @@
+import { detectTheme } from './text/index.js'
 import { problem } from '../../core/shapes/index.js'
 import { TerminalSession } from './drive.js'
 import { findTerminalFault } from './surface.js'
 import { defaultKeyboard } from './terminal_modes.js'
-import { detectTheme } from './theme.js'
 import type { HostAdapter, SessionOptions, UiSession } from './types.js'
 
 const defaults = (): SessionOptions => ({

@@ -1,6 +1,6 @@
+import { StdinBuffer, setKittyProtocolActive } from './text/index.js'
 import { writeSync } from 'node:fs'
 import { StringDecoder } from 'node:string_decoder'
-import { setKittyProtocolActive, StdinBuffer } from './parts.js'
 import { sequences } from './terminal_modes.js'
 import type { KeyboardProtocolSettings, SessionOptions } from './types.js'
 

@@ -1,3 +1,4 @@
+import type { Block, ThemeName } from './text/index.js'
 /** Place of a session: below the shell's history, or the second screen of the terminal; `auto` is inline. */
 export type SessionSurface = 'auto' | 'alternate' | 'inline'
 /** Key reports that a terminal is asked for: the Kitty protocol, else xterm's modifyOtherKeys. */
@@ -18,7 +19,6 @@ export interface SlashCommand {
   /** Possible values of the argument. */
   choices?: readonly string[]
 }
-export type ThemeName = 'dark' | 'light' | 'none'
 /** Actions of keys; each has a default key. */
 export type Action =
   | 'interrupt'
@@ -34,11 +34,6 @@ export type Action =
   | 'pause'
   | 'focus_overlay'
 
-/** A piece of content. `output` keeps its own colors; text of other kinds has none. */
-export interface Block {
-  kind: 'markdown' | 'text' | 'output' | 'user' | 'note' | 'error' | 'diff'
-  text: string
-}
 /** A row of a list to choose from. */
 export interface OverlayChoice {
   value: string

@@ -1,16 +1,9 @@
 export { resolveAgentSettings, factTable, outcomeTable, type EventSink, type RevertScope } from '../base/index.js'
 export { addAllowRule, findRules } from './approval_rules.js'
 export { createSessionCertificate } from './certificate.js'
-export {
-  buildIntendedDiff,
-  formatQuestion,
-  planChange,
-  readWorkspaceText,
-  type IntendedChange,
-} from './intended_change.js'
 export { readImages, addImageOption, type ImageFlags } from './images.js'
 export { signIn, signOut } from '../auth/index.js'
-export { describeModel } from './choose_model.js'
+export { describeModel, pickModel } from './choose_model.js'
 export { checkModel } from './model_check.js'
 export { preview } from './preview.js'
 export { printComponents } from './print_components.js'

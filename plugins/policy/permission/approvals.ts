@@ -13,6 +13,8 @@ import { openPrivateFolder } from '../../lib/state/index.js'
 interface Scope {
   covers: string
   key: string
+  /** Wider scopes, each of which covers the call too. */
+  outer?: readonly Scope[]
 }
 
 const APPROVALS_FOLDER = '.vtcode/approvals'
@@ -22,19 +24,62 @@ export function findApprovals(
   facts: CallFacts,
   context: Context,
 ): { has(): Promise<boolean>; lasting: ApprovalMemory | undefined } {
-  const scope = createScope(facts, context)
+  const scopes = createEditScopes(facts) ?? [createScope(facts, context)].flatMap((scope) => scope ?? [])
   const known = context.session.state('approvals', () => new Set<string>())
+  const isKept = async (scope: Scope): Promise<boolean> => {
+    for (const one of [scope, ...(scope.outer ?? [])])
+      if (known.has(one.key) || (await isStored(one, context))) return true
+    return false
+  }
   return {
-    has: async () => scope !== undefined && (known.has(scope.key) || (await isStored(scope, context))),
-    lasting: scope && {
-      covers: scope.covers,
+    has: async () => {
+      for (const scope of scopes) if (!(await isKept(scope))) return false
+      return scopes.length > 0
+    },
+    lasting: scopes[0] && {
+      covers: scopes.map(({ covers }) => covers).join(', '),
       async keep(term) {
         if (term === 'once') return
-        known.add(scope.key)
-        if (term === 'always') await store(scope, context)
+        for (const scope of scopes) known.add(scope.key)
+        if (term === 'always') for (const scope of scopes) await store(scope, context)
       },
     },
   }
+}
+
+/** The slots that change the text of files. A patch counts while it removes and moves none. */
+const EDIT_SLOTS = new Set(['unified_file/edit', 'unified_file/write', 'unified_file/patch', 'apply_patch'])
+const REMOVAL = /^\s*\*{3}\s*(?:Delete\s+File|Move\s+to)\b|^deleted file |^rename |^\+\+\+ "?\/dev\/null/im
+/** More places than this are approved by the exact call. */
+const MAX_EDIT_SCOPES = 4
+
+/**
+ * Creates the scopes of an edit: all edits in the folders of its files, or of a file in the root. `undefined` for other
+ * calls, and where a link leads to the file.
+ */
+function createEditScopes({ call }: CallFacts): Scope[] | undefined {
+  if (!EDIT_SLOTS.has(call.slot) || call.places.length === 0) return undefined
+  if (call.effects.some((effect) => effect !== 'write')) return undefined
+  if (call.places.some(({ given, resolved, entry }) => given !== resolved || given !== entry)) return undefined
+  if ([call.input['patch'], call.input['input']].some((text) => typeof text === 'string' && REMOVAL.test(text)))
+    return undefined
+  const scopes = new Map<string, Scope>()
+  for (const { given } of call.places) {
+    const [first, ...outer] = listScopesAbove(given)
+    scopes.set(first!.key, { ...first!, outer })
+  }
+  return scopes.size > MAX_EDIT_SCOPES ? undefined : [...scopes.values()]
+}
+
+/** Lists the scopes that cover a file: its folder and those above it, or the file itself in the root. */
+function listScopesAbove(path: string): Scope[] {
+  const parts = path.split('/').slice(0, -1)
+  const scope = (covers: string, ...key: unknown[]): Scope => ({ covers, key: toCanonicalJson(['edits', ...key]) })
+  if (parts.length === 0) return [scope(`all edits of '${path}'`, 'file', path)]
+  return parts.map((_, at) => {
+    const folder = `${parts.slice(0, parts.length - at).join('/')}/`
+    return scope(`all edits in '${folder}'`, 'folder', folder)
+  })
 }
 
 function createScope(facts: CallFacts, context: Context): Scope | undefined {
@@ -75,9 +120,20 @@ function createScope(facts: CallFacts, context: Context): Scope | undefined {
   }
   const host = facts.host()
   if (host !== undefined && call.effects.every((effect) => effect === 'net')) return scope(`${slot} of ${host}`, host)
+  return createCallScope(facts, context, scope)
+}
+
+/** Creates the scope of exactly one call. The same change of files is not made twice: a rule is what lasts there. */
+function createCallScope(
+  facts: CallFacts,
+  context: Context,
+  scope: (covers: string, ...parts: unknown[]) => Scope,
+): Scope | undefined {
+  const { call } = facts
+  if (call.effects.includes('write') && call.places.length > 0) return undefined
   const sent = findReceiver(facts, context)
   return scope(
-    `exactly this call of ${slot}${sent ? `, to ${sent.shown}` : ''}`,
+    `exactly this call of ${call.slot}${sent ? `, to ${sent.shown}` : ''}`,
     listEffectiveInput(call, context.slot),
     ...(sent ? [sent.mark] : []),
   )

@@ -3,7 +3,7 @@ import { fail, type PreparedCall, type Result } from '../../../core/shapes/index
 import { withTimeout } from '../../../core/system/index.js'
 import { listPatchedPaths } from '../../../core/input/index.js'
 import type { CallOptions, Kernel } from '../../../core/index.js'
-import { readWorkspaceText } from '../../agent/cli/index.js'
+import { readWorkspaceText } from '../../lib/intents/index.js'
 import { addNotes, readTextPart, type ReadInput } from '../../lib/reading/index.js'
 
 /** Returns the text of the editor's buffer for an absolute path. Contract: rejects if there is none. */

@@ -3,7 +3,8 @@ import type { ToolCallContent, ToolCallLocation, ToolKind } from '@agentclientpr
 import { isObject, type Effect, type JsonObject } from '../../../core/shapes/index.js'
 import { listPatchedPaths } from '../../../core/input/index.js'
 import type { Kernel } from '../../../core/index.js'
-import { buildIntendedDiff, describeInput, planChange, type IntendedChange } from '../../agent/cli/index.js'
+import { describeInput } from '../../agent/cli/index.js'
+import { buildIntendedDiff, planChange, type IntendedChange } from '../../lib/intents/index.js'
 import { fenceBlock, printable, toOneLine } from '../../lib/terminal/index.js'
 
 /** A call of a tool in the terms of an editor. */

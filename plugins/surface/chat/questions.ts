@@ -3,7 +3,8 @@ import { truncateLine } from '../../../core/text/index.js'
 import type { Approval, ApprovalAnswer } from '../../../core/contract/index.js'
 import type { Kernel } from '../../../core/index.js'
 import type { Overlay, UiEvent, UiHandle } from '../../tui/index.js'
-import { addAllowRule, findRules, formatQuestion } from '../../agent/cli/index.js'
+import { addAllowRule, findRules } from '../../agent/cli/index.js'
+import { describeIntent, type Intent } from '../../lib/intents/index.js'
 import { buildCallBlocks } from './call_blocks.js'
 
 type OverlayResult = UiEvent & { type: 'overlay_result' }
@@ -56,8 +57,8 @@ export class Questions {
 
   readonly approve = async (asked: Approval): Promise<ApprovalAnswer> => {
     const { call } = asked
-    this.handle.send({ type: 'notify', text: `${call.slot} waits for approval` })
-    const about = await findRules(this.kernel, call)
+    const [about, intent] = await Promise.all([findRules(this.kernel, call), describeIntent(this.kernel, call)])
+    this.handle.send({ type: 'notify', text: `Waiting for you: ${intent.title}` })
     for (;;) {
       const { value, text = '' } = await this.openOverlay(
         (id) => ({
@@ -66,6 +67,7 @@ export class Questions {
             id,
             { ...asked, call: { ...call, input: omitDefaults(this.kernel, call) } },
             about,
+            intent,
           ),
         }),
         this.signal,
@@ -151,37 +153,42 @@ function omitDefaults(kernel: Kernel, { slot, input }: Approval['call']): JsonOb
   )
 }
 
-/** Returns the overlay of an approval: the exact call, the reasons, and the scope of each answer. */
+/** Longest text of an approval that an answer names; a longer one has a row of its own. */
+const MAX_COVERS = 60
+
+/** Returns the overlay of an approval: what the call would do, the reasons, and the scope of each answer. */
 function createApprovalOverlay(
   id: string,
-  { call: { slot, input }, reasons, covers }: Approval,
+  { call: { input }, reasons, covers }: Approval,
   { asks, allows }: { asks?: string; allows?: string },
+  intent: Intent,
 ): Overlay {
+  const isNamed = covers !== undefined && covers.length <= MAX_COVERS
   // Answers that last have no key: they take a selection and Enter.
-  const lasting =
-    covers === undefined
-      ? []
-      : [
-          { value: 'session', label: 'yes, for this session' },
-          { value: 'always', label: 'always' },
-        ]
-  const ruled = allows === undefined ? [] : [{ value: 'rule', label: 'always, with a rule' }]
+  const session = { value: 'session', label: isNamed ? `yes, this session: ${covers}` : 'yes, for this session' }
+  const ruled = { value: 'rule', label: 'always, with a rule' }
+  const lasting = [
+    ...(covers === undefined ? [] : [session]),
+    ...(allows === undefined ? [] : [ruled]),
+    ...(covers !== undefined && allows === undefined ? [{ value: 'always', label: 'always' }] : []),
+  ]
   const note = (text: string) => ({ kind: 'note' as const, text })
   return {
     kind: 'confirm',
     id,
-    title: formatQuestion(slot, input),
+    title: intent.title,
     body: [
-      ...buildCallBlocks(input),
+      ...buildCallBlocks(intent, input as JsonObject),
       note(reasons.join('\n')),
       ...(asks === undefined ? [] : [note(`rule that asks: ${asks}`)]),
-      ...(covers === undefined ? [] : [note(`session and always cover: ${covers}`)]),
+      ...(covers === undefined || (isNamed && allows !== undefined)
+        ? []
+        : [note(`${allows === undefined ? 'session and always cover' : 'the session covers'}: ${covers}`)]),
       ...(allows === undefined ? [] : [note(`the rule, which you can edit: ${allows}`)]),
     ],
     answers: [
       { key: 'y', value: 'yes', label: 'yes' },
       ...lasting,
-      ...ruled,
       { key: 'n', value: 'no', label: 'no' },
       { key: 'w', value: 'why', label: 'no, do this instead' },
     ],

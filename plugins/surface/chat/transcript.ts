@@ -1,4 +1,5 @@
-import { buildIntendedDiff, describeInput, formatPartLine, type EventSink } from '../../agent/cli/index.js'
+import { describeInput, formatPartLine, type EventSink } from '../../agent/cli/index.js'
+import { buildIntendedDiff, formatAction } from '../../lib/intents/index.js'
 import type { Delta, Item, ThreadEvent } from '../../agent/index.js'
 import type { Block, UiHandle } from '../../tui/index.js'
 import { truncateForDisplay } from './call_blocks.js'
@@ -61,11 +62,11 @@ export class Transcript {
     else if (item.type === 'user_message' && item.origin !== 'prompt')
       this.send({ type: 'commit', block: { kind: 'note', text: `· ${takeLines(item.text, 3)}` } })
     if (item.type !== 'tool_invocation') return
-    this.onState(`Running ${item.tool_name}`)
+    this.onState(describeCall(item))
     this.send({
       type: 'live',
       id: item.id,
-      block: { kind: 'note', text: `● ${item.tool_name} ${describeInput(item.arguments)}` },
+      block: { kind: 'note', text: `● ${describeCall(item)}` },
     })
   }
 
@@ -107,11 +108,11 @@ export class Transcript {
     for (const id of [item.id, `output:${item.id}`])
       this.send({ type: 'live', id, block: { kind: 'text', text: '' }, done: true })
     const good = item.outcome === 'success' && command?.status !== 'failed'
-    const words = [item.tool_name, describeInput(item.arguments), ...describeEnd(output, command)]
+    const diff = good ? buildIntendedDiff(item.arguments) : undefined
+    const words = [describeCall(item), ...countChanges(diff), ...describeEnd(output, command)]
       .filter(Boolean)
       .join('  ')
     this.send({ type: 'commit', block: { kind: good ? 'text' : 'error', text: `${good ? '✓' : '✗'} ${words}` } })
-    const diff = good ? buildIntendedDiff(item.arguments) : undefined
     const text: Block | undefined = output && { kind: 'text', text: output.output }
     const shown = good && item.tool_name !== 'task_tracker' ? undefined : text
     const body: Block | undefined = command ? { kind: 'output', text: command.aggregated_output } : shown
@@ -143,6 +144,17 @@ export class Transcript {
     for (const id of this.shownLengths.keys()) this.send({ type: 'live', id, append: '', done: true })
     this.shownLengths.clear()
   }
+}
+
+/** Names a call by what it does, else by its tool and first input. */
+const describeCall = ({ tool_name, arguments: input }: ItemOf<'tool_invocation'>): string =>
+  formatAction(tool_name, input) ?? `${tool_name} ${describeInput(input)}`
+
+function countChanges(diff: string | undefined): string[] {
+  if (diff === undefined) return []
+  const count = (mark: string): number => diff.split('\n').filter((line) => line.startsWith(mark)).length
+  const marks = (mark: string): number => count(mark) - count(`${mark.repeat(3)} `)
+  return [`+${marks('+')} −${marks('-')}`]
 }
 
 function describeEnd(

@@ -1,9 +1,7 @@
+import { type Theme, matchesKey, renderBlock, visibleWidth } from '../text/index.js'
 import { visibleLine } from '../../../core/text/index.js'
-import { renderBlock } from '../blocks.js'
 import type { CursorPosition } from '../surface.js'
-import { matchesKey, visibleWidth } from '../parts.js'
 import { LineInput } from './line_input.js'
-import type { Theme } from '../theme.js'
 import type { Overlay } from '../types.js'
 import type { OpenOverlay, OverlayAnswer } from './overlay.js'
 

@@ -1,5 +1,5 @@
+import { matchesKey, visibleWidth } from '../text/index.js'
 import { visibleLine } from '../../../core/text/index.js'
-import { matchesKey, visibleWidth } from '../parts.js'
 
 /** Editor of one line. */
 export class LineInput {

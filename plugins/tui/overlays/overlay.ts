@@ -1,4 +1,4 @@
-import type { Theme } from '../theme.js'
+import type { Theme } from '../text/index.js'
 import type { CursorPosition } from '../surface.js'
 
 /** Result of an overlay; `undefined`: the person left it. */

@@ -1,5 +1,5 @@
+import type { Theme } from '../text/index.js'
 import type { CursorPosition } from '../surface.js'
-import type { Theme } from '../theme.js'
 import type { Action, Overlay } from '../types.js'
 import { Confirm } from './confirm.js'
 import type { OpenOverlay, OverlayAnswer } from './overlay.js'

@@ -1,7 +1,5 @@
+import { type Theme, matchesKey, renderBlock } from '../text/index.js'
 import { visibleLine } from '../../../core/text/index.js'
-import { renderBlock } from '../blocks.js'
-import { matchesKey } from '../parts.js'
-import type { Theme } from '../theme.js'
 import type { Overlay } from '../types.js'
 import type { OpenOverlay, OverlayAnswer } from './overlay.js'
 

@@ -1,6 +1,5 @@
+import { SelectList, type Theme, matchesKey } from '../text/index.js'
 import { visibleLine } from '../../../core/text/index.js'
-import { matchesKey, SelectList } from '../parts.js'
-import type { Theme } from '../theme.js'
 import type { OverlayChoice, Overlay } from '../types.js'
 import type { OpenOverlay, OverlayAnswer } from './overlay.js'
 

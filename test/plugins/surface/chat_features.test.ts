@@ -78,7 +78,7 @@ describe('features of the chat screen', () => {
     type('go\r')
     await until(/Run `[^`]+`\?/)
     await until(/│ \$ touch b\.txt/)
-    expect(raw()).toMatch(/\u001b\]9;unified_exec\/run waits for approval\u0007\u0007/)
+    expect(raw()).toMatch(/\u001b\]9;Waiting for you: Run `[^`]+`\?\u0007\u0007/)
     await answer('y')
     await until(/^touched\.$/m)
     type('\u0004')
@@ -106,8 +106,11 @@ describe('features of the chat screen', () => {
     await until(/^reviewed\.$/m)
     type('/diff\r')
     await until(/q closes/)
-    await until(/^\+three$/m)
-    expect([colored(raw(), 31).includes('-two'), colored(raw(), 32).includes('+three')]).toEqual([true, true])
+    await until(/^(?:\d+ )?\+three$/m)
+    expect([/\d+ -two/.test(colored(raw(), 31).join()), /\d+ \+three/.test(colored(raw(), 32).join())]).toEqual([
+      true,
+      true,
+    ])
     type('q')
     await gone(/q closes/)
     type('!rm a.txt\r')

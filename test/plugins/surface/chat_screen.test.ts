@@ -249,9 +249,7 @@ describe('the chat on a screen', () => {
     expect(text()).not.toMatch(/^ +110$/m)
     writeFileSync(join(place.root, 'on'), '')
     await until(/^ran$/m)
-    expect(text()).toMatch(
-      /✓ unified_exec [^✓]*exit\s+0 [^✓]*\n(?: +\d+\n){7} +done\n +27 more lines: Ctrl-O shows all/,
-    )
+    expect(text()).toMatch(/✓ Run for [^✓]*exit\s+0 [^✓]*\n(?: +\d+\n){7} +done\n +27 more lines: Ctrl-O shows all/)
     type('\u000f')
     await until(/^start-1\.$/m)
     await until(/rows 1-\d+ of 35 /)
@@ -292,13 +290,12 @@ describe('an approval on the screen', () => {
     await until(ready)
     type('write\r')
     await until('Write a.txt? (+2 −0)')
-    expect(text()).toMatch(/path: a\.txt/)
-    expect(text()).toMatch(/│ \+x\n│ \+y\n│ .*Mode ask needs approval/s)
-    expect(text()).toMatch(/session and always cover: exactly this call/)
+    expect(text()).toMatch(/│ \+\+\+ b\/a\.txt\n│ @@ .*\n│ 1 \+x\n│ 2 \+y\n│ .*Mode ask needs approval/)
+    expect(text()).toMatch(/· yes, this session: all edits of 'a\.txt'( ·|$)/m)
     expect(await place.read('a.txt')).toBeUndefined()
     await answer('y')
     await until(/^written$/m)
-    expect(text()).toMatch(/✓ unified_file {2}write a\.txt.*\n\+ x\n\+ y\n/)
+    expect(text()).toMatch(/✓ Write a\.txt {2}\+2 −0.*\n\+ x\n\+ y\n/)
     expect(await place.read('a.txt')).toBe('x\ny\n')
     type('\u0004')
     expect(await end()).toBe(0)
@@ -310,32 +307,30 @@ describe('an approval on the screen', () => {
     ['yes\r', 120],
     ['\u001b[200~y\ra\ryes\r\u001b[201~', 0],
   ])('takes no text as an answer and keeps it for the editor: %j at %i ms a key', async (typed, pace) => {
-    const remove = { toolCalls: [call('unified_file', { action: 'delete', path: 'README.md' })] }
-    const { type, until, end, peer, place } = await chat([remove, { content: 'deleted.' }, { content: 'bye' }], [], {
-      files: { 'README.md': 'x\n' },
-    })
+    const script = [run('rm a.md'), { content: 'deleted.' }, { content: 'bye' }]
+    const { type, until, end, peer, place } = await chat(script, [], { files: { 'a.md': 'x\n' } })
     const approvals = (): string[] => {
       const folder = join(place.root, '.vtcode/approvals')
       return existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')) : []
     }
     await until(ready)
     type('delete it\r')
-    await until(/^y yes · yes, for this session · always · /m)
+    await until(/^y yes · yes, this session: `rm a\.md` in '\.'/m)
     for (const key of pace > 0 ? typed : [typed]) {
       type(key)
       await sleep(pace)
     }
     // Longer than the pause after which a single key answers.
     await sleep(1000)
-    expect([await place.read('README.md'), approvals()]).toEqual(['x\n', []])
-    for (const selected of ['yes', 'yes, for this session', 'always']) {
+    expect([await place.read('a.md'), approvals()]).toEqual(['x\n', []])
+    for (const selected of ['yes', 'yes, this session: `rm a.md`']) {
       type('\u001b[B')
-      await until(`▸ ${selected} ·`)
+      await until(`▸ ${selected}`)
     }
-    expect([await place.read('README.md'), approvals()]).toEqual(['x\n', []])
+    expect([await place.read('a.md'), approvals()]).toEqual(['x\n', []])
     type('\r')
     await until('deleted.')
-    expect([await place.read('README.md'), approvals().length]).toEqual([undefined, 1])
+    expect([await place.read('a.md'), approvals()]).toEqual([undefined, []])
     type('\r')
     await until(/^bye$/m)
     expect(said(peer)[2]).toBe(
@@ -447,7 +442,7 @@ describe('the terminal of the chat screen', () => {
     const all = squeezed(at.text())
     for (let line = 1; line <= 30; line++) expect(count(all, `earlier-${line}.`), `${line}`).toBe(1)
     for (let word = 0; word < 120; word++) expect(count(all, `word${word}.`), `word${word}`).toBe(1)
-    for (const part of ['>tellme', '>write', 'written.', '✓unified_file']) expect(count(all, part), part).toBe(1)
+    for (const part of ['>tellme', '>write', 'written.', '✓Writea.txt']) expect(count(all, part), part).toBe(1)
     expect(faultsOf(at.raw())).toEqual([])
     at.type('exit\r')
     await at.end()

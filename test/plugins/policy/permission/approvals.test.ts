@@ -226,12 +226,46 @@ describe('approval for the session', () => {
     expect(await readdir(join(workspace.root, '.vtcode')).catch(() => [])).not.toContain('approvals')
   })
 
-  it('covers exactly the approved edit', async () => {
-    await using workspace = await tempWorkspace({})
+  it('covers all edits in the folder of an approved edit, and nothing else', async () => {
+    await using workspace = await tempWorkspace({
+      'src/a.js': 'a\n',
+      'lib/b.js': 'b\n',
+      root: 'x\n',
+      'src/in/c.js': 'c\n',
+    })
+    symlinkSync('../lib/b.js', join(workspace.root, 'src/link.js'))
+    symlinkSync('../lib', join(workspace.root, 'src/led'))
     await using made = await person(workspace, { decision: 'allow', scope: 'session' }, 'ask')
-    const write = (content: string) =>
-      made.call('unified_file', { action: 'write', path: 'a', content, mode: 'overwrite' })
-    expect([await write('x'), await write('x'), await write('y')]).toEqual(['asked', 'run', 'asked'])
+    const write = (path: string, content = 'y') =>
+      made.call('unified_file', { action: 'write', path, content, mode: 'overwrite' })
+    const patch = (text: string) => made.call('apply_patch', { input: `*** Begin Patch\n${text}\n*** End Patch` })
+    expect([await write('src/a.js'), made.asked.at(-1)!.covers]).toEqual(['asked', "all edits in 'src/'"])
+    for (const path of ['src/a.js', 'src/new.js', 'src/in/c.js'])
+      expect([path, await write(path, 'z\n')]).toEqual([path, 'run'])
+    expect(await patch('*** Update File: src/a.js\n@@\n-z\n+y')).toBe('run')
+    // Other folders, links that lead there, removals and moves are asked about.
+    for (const path of ['lib/b.js', 'src/link.js', 'src/led/new.js', 'srcs/a', 'root'])
+      expect([path, await write(path)]).toEqual([path, 'asked'])
+    expect(await patch('*** Delete File: src/new.js')).toBe('asked')
+    expect(made.asked.at(-1)!.covers).toBeUndefined()
+    expect(await patch('*** Update File: src/a.js\n*** Move to: src/b.js\n@@\n-y\n+x')).toBe('asked')
+    expect(await made.call('unified_file', { action: 'delete', path: 'src/in', recursive: true })).toBe('asked')
+    expect(await made.call('unified_file', { action: 'write', path: 'src/.envrc', content: 'x' })).toBe('asked')
+    expect([await write('root', 'q'), await write('root2', 'q')]).toEqual(['run', 'asked'])
+    expect(made.asked.at(-1)!.covers).toBe("all edits of 'root2'")
+    expect(await made.call('unified_file', { action: 'write', path: 'src/x', content: 'x' }, 'another')).toBe('asked')
+  })
+
+  it('asks about an edit in an approved folder where a rule asks', async () => {
+    await using workspace = await tempWorkspace({ 'src/a.js': 'a\n' })
+    const config = { policy: { ask: ['Edit(/src/secret/**)'] } }
+    await using made = await person(workspace, { decision: 'allow', scope: 'always' }, 'ask', config)
+    const write = (path: string) => made.call('unified_file', { action: 'write', path, content: path })
+    expect([await write('src/b.js'), await write('src/c.js')]).toEqual(['asked', 'run'])
+    expect([await write('src/secret/a'), await write('src/secret/b')]).toEqual(['asked', 'asked'])
+    await using later = await person(workspace, false, 'ask', config)
+    const again = (path: string) => later.call('unified_file', { action: 'write', path, content: path })
+    expect([await again('src/d.js'), await again('lib/d.js')]).toEqual(['run', 'asked'])
   })
 })
 

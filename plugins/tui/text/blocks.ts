@@ -1,4 +1,5 @@
-import { visible } from '../../core/text/index.js'
+import { visible } from '../../../core/text/index.js'
+import { renderDiff } from './diff.js'
 import { renderMarkdown } from './markdown.js'
 import { wrapTextWithAnsi } from './parts.js'
 import { breakLongWords, escapeLine, type Theme } from './theme.js'
@@ -23,21 +24,4 @@ export function renderBlock({ kind, text }: Block, columns: number, theme: Theme
   if (kind === 'user')
     return rows.map((row, at) => `${theme.bold(theme.cyan(at === 0 ? '>' : ' '))} ${theme.bold(row)}`)
   return kind === 'note' ? rows.map(theme.dim) : kind === 'error' ? rows.map(theme.red) : rows
-}
-
-/** Renders a diff in colors. */
-function renderDiff(text: string, columns: number, theme: Theme): string[] {
-  return visible(text.replaceAll('\r\n', '\n'))
-    .replace(/\n+$/, '')
-    .split('\n')
-    .flatMap((line) => {
-      const style = /^\+(?!\+\+ )/.test(line)
-        ? theme.green
-        : /^-(?!-- )/.test(line)
-          ? theme.red
-          : /^(?:@@|\*\*\*|---|\+\+\+)/.test(line)
-            ? theme.cyan
-            : theme.dim
-      return wrapLines(line, columns).map(style)
-    })
 }

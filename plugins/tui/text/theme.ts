@@ -1,4 +1,4 @@
-import { visible } from '../../core/text/index.js'
+import { visible } from '../../../core/text/index.js'
 import { visibleWidth } from './parts.js'
 import type { ThemeName } from './types.js'
 

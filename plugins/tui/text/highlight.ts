@@ -10,9 +10,14 @@ export const loadHighlighter = (): Promise<void> =>
 
 const MAX_CHARACTERS = 100_000
 
-/** Highlights code line by line; leaves an unknown language or very long code plain. */
-export function highlightLines(code: string, language: string | undefined, theme: Theme): string[] {
-  const plain = (): string[] => code.split('\n').map(theme.cyan)
+/** Highlights code line by line; an unknown language or very long code gets `style` alone. */
+export function highlightLines(
+  code: string,
+  language: string | undefined,
+  theme: Theme,
+  style: (line: string) => string = theme.cyan,
+): string[] {
+  const plain = (): string[] => code.split('\n').map(style)
   if (
     loaded === undefined ||
     theme.name === 'none' ||

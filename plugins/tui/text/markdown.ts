@@ -1,7 +1,7 @@
 import { highlightLines } from './highlight.js'
 import { Markdown, setCapabilities, visibleWidth, type MarkdownTheme } from './parts.js'
 import { breakLongWords, type Theme } from './theme.js'
-import { visible } from '../../core/text/index.js'
+import { visible } from '../../../core/text/index.js'
 
 // Show the address of a link; draw no images.
 setCapabilities({ images: null, trueColor: false, hyperlinks: false })
