@@ -1,7 +1,16 @@
 import { omitUndefined, firstLine, problem, VtError, type Problem } from './shapes/index.js'
 import { version } from './system/index.js'
 import { findNearest, redactText, visible, visibleLine } from './text/index.js'
-import { CommandLineError, guardStream, writeCrashReport, LOG_LEVELS, readCommandLine } from './cli/index.js'
+import {
+  CommandLineError,
+  explainFlagHabit,
+  explainVerbHabit,
+  guardStream,
+  writeCrashReport,
+  LOG_LEVELS,
+  readCommandLine,
+  type CommandLine,
+} from './cli/index.js'
 import { resolveHome } from './config/index.js'
 import { renderPlainText } from './input/index.js'
 import type { Io, Kernel, KernelOptions, LogLevel } from './contract/index.js'
@@ -9,6 +18,9 @@ import { createKernel } from './kernel/index.js'
 
 /** Exit code of a run that a signal ended. */
 export const INTERRUPTED = 130
+const VERSION_FLAGS = new Set(['--version', '-v', '-V'])
+const findFlagHabit = (words: readonly string[]): string | undefined =>
+  words.map(explainFlagHabit).find((text) => text !== undefined)
 /** Verbs that report faults of plugins themselves. */
 const REPORTING_VERBS = new Set(['call', 'doctor', 'help', 'plugins', 'trust'])
 
@@ -67,8 +79,9 @@ export class ProgramRun {
 
   async #run(argv: readonly string[]): Promise<number> {
     const { stdout, stderr, signal, onInterrupt, front } = this.#host
-    const { options, env: extraEnv, log, quiet, verb, rest } = readCommandLine(argv)
-    if (verb === undefined && rest.includes('--version')) {
+    const { options, env: extraEnv, log, quiet, ...line } = readCommandLine(argv)
+    const { verb, rest } = this.#readTask(line)
+    if (verb === undefined && rest.some((word) => VERSION_FLAGS.has(word))) {
       stdout.write(`${version}\n`)
       return 0
     }
@@ -106,7 +119,7 @@ export class ProgramRun {
       const surface = intended === undefined ? undefined : await kernel.inspection.loadSurface(intended)
       if (!surface) this.#early?.end()
       this.#early = undefined
-      const code = surface ? await surface(kernel, rest, io) : this.#usage(kernel, verb)
+      const code = surface ? await surface(kernel, rest, io) : this.#usage(kernel, rest, verb)
       if (isSilent) this.#warn(kernel, 'VT_STATE_FOREIGN')
       if (intended !== verb && code === 3) stderr.write('See `vtcode help` for other verbs.\n')
       return code
@@ -115,8 +128,16 @@ export class ProgramRun {
     }
   }
 
+  /** Takes words with spaces in place of a verb as a task: for the chat of a person, for `exec` of a program. */
+  #readTask({ verb, rest }: Pick<CommandLine, 'verb' | 'rest'>): Pick<CommandLine, 'verb' | 'rest'> {
+    if (verb === undefined || !/\s/.test(verb.trim())) return { verb, rest }
+    return { verb: this.#host.stdin.isTTY && this.#host.stdout.isTTY ? 'chat' : 'exec', rest: [...rest, '--', verb] }
+  }
+
   /** Returns the chat for a person who gives no verb, nothing for a program. */
   #usualVerb(words: readonly string[]): string | undefined {
+    const habit = findFlagHabit(words)
+    if (habit !== undefined) throw new CommandLineError(habit)
     if (words.includes('--help') || words.includes('-h')) return 'help'
     return this.#host.stdin.isTTY ? 'chat' : undefined
   }
@@ -133,11 +154,14 @@ export class ProgramRun {
     }
   }
 
-  #usage(kernel: Kernel, verb = ''): number {
+  #usage(kernel: Kernel, words: readonly string[], verb = ''): number {
     const verbs = kernel.inspection
       .contributions()
       .flatMap((known) => (known.kind === 'surface' && known.verb ? [known.verb] : []))
     const like = findNearest(verb, verbs)
+    const habit = explainVerbHabit(verb) ?? findFlagHabit(words)
+    if (habit !== undefined)
+      throw new CommandLineError(`${verb ? `Unknown verb '${verb}'.` : 'No verb given.'} ${habit}`)
     const wrong = verb ? `Unknown verb '${verb}'${like ? ` (did you mean ${like}?)` : ''}` : 'No verb given'
     this.#host.stderr.write(`vtcode: error: ${wrong}; known verbs: ${verbs.sort().join(', ')}.\nSee \`vtcode help\`.\n`)
     return 2

@@ -42,6 +42,17 @@ const SWITCH_FLAGS: Record<string, (line: CommandLine) => void> = {
   '--no-color': ({ env }) => (env['NO_COLOR'] = '1'),
 }
 
+/** Flags with a value of the verbs that a person may leave out: the value is no verb. */
+const SESSION_FLAGS: ReadonlySet<string> = new Set([
+  '--model',
+  '--provider',
+  '--resume',
+  '--session-id',
+  '--context',
+  '--surface',
+  '--image',
+])
+
 /**
  * Takes the flags of the program out of the command line. Flags are accepted anywhere before `--`; for `call`, only
  * before the tool's name, because everything after it is input. Throws a CommandLineError for a wrong flag.
@@ -57,12 +68,20 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
       if (value === undefined || value === '') throw new CommandLineError(`${flag} needs a value.`)
       VALUE_FLAGS[flag]!(line, value)
     } else if (Object.hasOwn(SWITCH_FLAGS, word)) SWITCH_FLAGS[word]!(line)
-    else if (line.verb === undefined && !word.startsWith('-')) line.verb = word
+    else if (line.verb === undefined && takesVerb(line, word, words)) continue
     else if (word === '--' || (line.verb === 'call' && !word.startsWith('-') && line.rest.at(-1) !== '--session'))
       return { ...line, rest: [...line.rest, word, ...words] }
     else line.rest.push(word)
   }
   return line
+}
+
+/** Takes the verb, or a flag of the usual verb with its value. Returns whether the word was taken. */
+function takesVerb(line: CommandLine, word: string, words: string[]): boolean {
+  if (!word.startsWith('-')) line.verb = word
+  else if (SESSION_FLAGS.has(word) && words.length > 0) line.rest.push(word, words.shift()!)
+  else return false
+  return true
 }
 
 function addConfig({ options }: CommandLine, value: Config | string): void {

@@ -3,6 +3,8 @@ import { Option } from 'commander'
 import { omitUndefined } from '../../core/shapes/index.js'
 import type { Io, Kernel } from '../../core/index.js'
 import {
+  listModelChoices,
+  pickModel,
   readImages,
   createProgressSink,
   toAgentOptions,
@@ -19,7 +21,7 @@ import type { SessionSurface } from '../tui/index.js'
 import { formatForStdout, isInteractive, toOneLine, runCommand, say, createVerb } from '../lib/terminal/index.js'
 import { Keyboard } from './chat/keyboard.js'
 import { waitUntilDue } from './chat/chat_schedule.js'
-import { ChatConversation } from './chat/conversation.js'
+import { ChatConversation, formatResumeHint } from './chat/conversation.js'
 
 interface Flags extends SessionFlags, ImageFlags {
   plain?: true
@@ -34,6 +36,7 @@ export default async function chat(kernel: Kernel, argv: string[], io: Io): Prom
       createVerb('chat', 'Chat with a model that uses the tools: on a screen at a terminal, else line by line.', io),
     ),
   )
+    .argument('[message...]', 'the first message')
     .option('--plain', 'read and write lines, without a screen')
     .addOption(
       new Option('--surface <which>', 'where to draw the screen; default: ui.surface').choices([
@@ -42,23 +45,50 @@ export default async function chat(kernel: Kernel, argv: string[], io: Io): Prom
         'alternate',
       ]),
     )
-    .action(async (flags: Flags) => {
-      code = await runChat(kernel, flags, io)
+    .action(async (words: string[], flags: Flags) => {
+      const ready = await prepareModel(kernel, flags, io)
+      code = typeof ready === 'number' ? ready : await runChat(kernel, { ...flags, ...ready.flags }, words, ready.io)
     })
   return runCommand(command, argv, () => code)
 }
 
-async function runChat(kernel: Kernel, { plain, surface, context, ...flags }: Flags, terminal: Io): Promise<number> {
+/**
+ * Chooses the model of a chat that names none. Without any model, a person goes through `vtcode init` first. Returns
+ * its exit code if that fails.
+ */
+async function prepareModel(kernel: Kernel, flags: Flags, io: Io): Promise<{ flags: Flags; io: Io } | number> {
+  const names = [flags.model, flags.provider, flags.resume, flags.continue]
+  const isChosen = names.some((one) => one !== undefined) || hasModel(kernel, io.env)
+  if (isChosen || !isInteractive(io) || io.env['VTCODE'] === '1') return { flags: {}, io }
+  const front = io.front as { end(): void } | undefined
+  front?.end()
+  const plainIo = { ...io, front: undefined }
+  const model = await pickModel(kernel, plainIo)
+  if (model !== undefined) return { flags: { model }, io: plainIo }
+  say(io, 'info', 'No model is set up yet: this is `vtcode init`.')
+  const main = await kernel.inspection.loadSurface('init')
+  const code = (await main?.(kernel, [], plainIo)) ?? 0
+  if (code !== 0) return code
+  await kernel.reload()
+  return { flags: {}, io: plainIo }
+}
+
+/** Returns whether a model is set, or some provider can be asked. */
+const hasModel = (kernel: Kernel, env: Io['env']): boolean =>
+  (env['VTCODE_MODEL'] ?? kernel.settings.agent.model) !== undefined || listModelChoices(kernel, env).length > 0
+
+async function runChat(
+  kernel: Kernel,
+  { plain, surface, context, ...flags }: Flags,
+  words: readonly string[],
+  terminal: Io,
+): Promise<number> {
+  const message = words.join(' ').trim()
   const images = await readImages(flags, terminal)
   if (!images) return 2
-  if (
-    terminal.front ||
-    (!plain &&
-      terminal.stdout.isTTY &&
-      (await import('../tui/index.js')).findTerminalFault(toTerminalStreams(terminal)) === undefined)
-  ) {
+  if (terminal.front || (!plain && (await canDraw(terminal)))) {
     const { runOnScreen } = await import('./chat/screen.js')
-    return runOnScreen(kernel, { ...flags, ...omitUndefined({ context, surface }) }, terminal, images)
+    return runOnScreen(kernel, { ...flags, ...omitUndefined({ context, surface }), message }, terminal, images)
   }
   const keyboard = isInteractive(terminal)
     ? new Keyboard(plain ? { ...terminal, env: { ...terminal.env, NO_COLOR: '1' } } : terminal)
@@ -80,8 +110,9 @@ async function runChat(kernel: Kernel, { plain, surface, context, ...flags }: Fl
       async (agent) => {
         const talk = new ChatConversation(kernel, agent, io)
         talk.images = images
-        if (keyboard) await runInteractive(talk, agent, keyboard, agent.mode)
-        else await runPiped(talk, io)
+        if (keyboard) await runInteractive(talk, agent, keyboard, message)
+        else await runPiped(talk, message, io)
+        if (keyboard) say(io, 'info', formatResumeHint(agent.session_id))
         return io.signal.aborted ? 130 : keyboard ? 0 : talk.code
       },
     )
@@ -89,6 +120,10 @@ async function runChat(kernel: Kernel, { plain, surface, context, ...flags }: Fl
     keyboard?.close()
   }
 }
+
+const canDraw = async (terminal: Io): Promise<boolean> =>
+  terminal.stdout.isTTY === true &&
+  (await import('../tui/index.js')).findTerminalFault(toTerminalStreams(terminal)) === undefined
 
 /** Returns the streams that the screen would use. */
 const toTerminalStreams = ({ stdin, screen, stderr, env }: Io) => ({
@@ -98,11 +133,16 @@ const toTerminalStreams = ({ stdin, screen, stderr, env }: Io) => ({
 })
 
 /** Runs the chat line by line with a person, who may type while a turn runs. */
-async function runInteractive(talk: ChatConversation, agent: Agent, keyboard: Keyboard, mode: string): Promise<void> {
-  say(keyboard.io, 'info', `${agent.model}, mode ${mode}, session ${agent.session_id}; /help lists commands.`)
+async function runInteractive(
+  talk: ChatConversation,
+  agent: Agent,
+  keyboard: Keyboard,
+  message: string,
+): Promise<void> {
+  say(keyboard.io, 'info', `${agent.model}, mode ${agent.mode}, session ${agent.session_id}; /help lists commands.`)
   // The person sends or drops messages that an earlier chat left in the queue.
-  const left = await agent.takeBack()
-  let succeeded = false
+  const left = [...(message === '' ? [] : [message]), ...(await agent.takeBack())]
+  let succeeded = message !== ''
   while (!talk.over) {
     const text: string | true | undefined =
       succeeded && left.length > 0 ? left.shift() : await readNextMessage(agent, keyboard, left.splice(0).join(' '))
@@ -128,7 +168,8 @@ async function readNextMessage(agent: Agent, keyboard: Keyboard, draft: string):
 }
 
 /** Handles piped input, one message a line. */
-async function runPiped(talk: ChatConversation, io: Io): Promise<void> {
+async function runPiped(talk: ChatConversation, message: string, io: Io): Promise<void> {
+  if (message !== '') await talk.handleMessage(message, io.signal)
   for await (const line of createInterface({ input: io.stdin })) {
     if (line.trim() !== '') await talk.handleMessage(line.trim(), io.signal)
     if (talk.over || io.signal.aborted) return

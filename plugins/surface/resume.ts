@@ -1,6 +1,15 @@
 import { openWorkspace, type Io, type Kernel } from '../../core/index.js'
 import { addWorkOptions, addSessionOptions, readTask, work, type WorkFlags } from '../agent/cli/index.js'
-import { isInteractive, toOneLine, printable, runCommand, say, createVerb } from '../lib/terminal/index.js'
+import {
+  formatAge,
+  isInteractive,
+  pickOne,
+  toOneLine,
+  printable,
+  runCommand,
+  say,
+  createVerb,
+} from '../lib/terminal/index.js'
 
 interface ResumeFlags extends WorkFlags {
   last?: true
@@ -30,18 +39,62 @@ export default async function resume(kernel: Kernel, argv: string[], io: Io): Pr
     .option('--summarize', 'with --fork: start with a summary instead')
     .action(async (first: string | undefined, rest: string[], flags: ResumeFlags) => {
       const last = flags.last ?? flags.continue ?? false
-      const id = first?.startsWith('ses_') && !last ? first : undefined
-      const words = [id === undefined ? (first ?? []) : [], rest].flat(2)
-      const task = id === undefined && !last ? '' : await readNextTask(words, flags, io)
-      const fault = id === undefined && !last ? describeSessionFault(first) : findFlagFault(flags, task)
-      if (fault === undefined) code = await resumeRun(kernel, id ?? 'last', task, flags, io)
-      else {
-        say(io, 'error', fault)
-        code = 2
-      }
+      code =
+        first === undefined && !last && isInteractive(io)
+          ? await pickAndChat(kernel, flags, io)
+          : await resumeNamed(kernel, last, [first ?? [], rest].flat(), flags, io)
     })
   return runCommand(command, argv, () => code)
 }
+
+/** Continues the session that the first word names, or the last one. */
+async function resumeNamed(
+  kernel: Kernel,
+  last: boolean,
+  [first, ...rest]: string[],
+  flags: ResumeFlags,
+  io: Io,
+): Promise<number> {
+  const id = first?.startsWith('ses_') && !last ? first : undefined
+  const words = id === undefined && first !== undefined ? [first, ...rest] : rest
+  const task = id === undefined && !last ? '' : await readNextTask(words, flags, io)
+  const fault = id === undefined && !last ? describeSessionFault(first) : findFlagFault(flags, task)
+  if (fault === undefined) return resumeRun(kernel, id ?? 'last', task, flags, io)
+  say(io, 'error', fault)
+  return 2
+}
+
+/** Lets a person pick a session of this workspace and continues it in the chat. */
+async function pickAndChat(kernel: Kernel, { model, provider }: ResumeFlags, io: Io): Promise<number> {
+  const { listSessions } = await import('../agent/cli/index.js')
+  const workspace = openWorkspace(kernel.workspace, kernel.inspection)
+  const rows = await listSessions(workspace).finally(() => workspace.close())
+  const begun = rows.filter(({ turn_count }) => turn_count > 0)
+  if (begun.length === 0) {
+    say(io, 'info', 'This workspace has no session to continue.')
+    return 0
+  }
+  const id = await pickOne(
+    io,
+    'Which session?',
+    begun.slice(0, MAX_PICKED).map(({ session_id, title, first_prompt, updated_at, turn_count }) => ({
+      value: session_id,
+      label: toOneLine(title ?? first_prompt).slice(0, 60) || session_id,
+      hint: `${formatAge(updated_at, Date.now())}, ${turn_count} ${turn_count === 1 ? 'turn' : 'turns'}`,
+    })),
+  )
+  if (id === undefined) return 0
+  const chat = await kernel.inspection.loadSurface('chat')
+  const flags = { model, provider }
+  const words = Object.entries(flags).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]))
+  const fitting = await asStrict(kernel, id)
+  try {
+    return (await chat?.(fitting, ['--resume', id, ...words], io)) ?? 1
+  } finally {
+    if (fitting !== kernel) await fitting.close()
+  }
+}
+const MAX_PICKED = 50
 
 /** Reads the task as `exec` does, from words and a pipe. A goal or an interrupted turn needs none. */
 async function readNextTask(words: string[], { goal, continueTurn }: ResumeFlags, io: Io): Promise<string> {

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander'
+import { explainFlagHabit } from '../../../core/cli/index.js'
 import { findNearest } from '../../../core/text/index.js'
 import type { Io } from '../../../core/contract/index.js'
 import { pluralize } from '../base/index.js'
@@ -74,7 +75,9 @@ function explainDash(text: string): string | undefined {
 }
 
 function explainFlag(text: string): string | undefined {
-  const flag = /unknown option '(--[a-z-]+)/.exec(text)?.[1] ?? ''
+  const flag = /unknown option '(--?[a-zA-Z-]+)/.exec(text)?.[1] ?? ''
+  const habit = explainFlagHabit(flag)
+  if (habit !== undefined) return `Unknown option '${flag}'. ${habit}`
   return Object.hasOwn(FLAG_OWNERS, flag)
     ? `${flag} has no place here; ${FLAG_OWNERS[flag as keyof typeof FLAG_OWNERS]}.`
     : undefined

@@ -104,6 +104,12 @@ const screenCommands: readonly Command[] = [
     anytime: true,
     run: async (chat) => showNote(chat, await describeServers(chat.kernel)),
   },
+  {
+    name: 'undo',
+    description: 'Undo the last change of files',
+    arguments: '[number | --list]',
+    run: (chat, rest) => showVerb(chat, 'undo', rest.split(/\s+/).filter(Boolean)),
+  },
   { name: 'diff', description: 'Show the changes since the last commit', anytime: true, run: showDiff },
   {
     name: 'status',

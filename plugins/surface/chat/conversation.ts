@@ -25,6 +25,9 @@ During an answer, your messages are queued; /steer <text> stops it and continues
 Ctrl-C stops it and gives back queued messages.
 `
 
+/** Formats how to continue a session that ends. */
+export const formatResumeHint = (session: string): string => `Continue with: vtcode chat --resume ${session}`
+
 /** Handles messages and commands of a person for an agent. */
 export class ChatConversation {
   /** Exit code of the last turn. */

@@ -13,6 +13,7 @@ import { spawnSession, type SessionSurface, type UiEvent, type UiSession } from 
 import { createBranchReader } from './branch.js'
 import { createFileCompletion, readNamedImages } from './attachments.js'
 import { truncateForDisplay } from './call_blocks.js'
+import { formatResumeHint } from './conversation.js'
 import { listSlashCommands, runWhileBusy, runMessage } from './commands.js'
 import { chatPlaceholder, type ChatFront } from './front.js'
 import { appendHistory, readHistory } from './history.js'
@@ -20,6 +21,7 @@ import { waitUntilDue } from './chat_schedule.js'
 import { resolveTheme } from './theme.js'
 import { Questions } from './questions.js'
 import { createScreenIo } from './screen_io.js'
+import { say } from '../../lib/terminal/index.js'
 import { openExternalEditor } from './shell.js'
 import { isPromptApproval, ChatSession } from './chat_session.js'
 import { Transcript } from './transcript.js'
@@ -27,7 +29,7 @@ import { Transcript } from './transcript.js'
 /** Runs the chat on a screen: finished rows in the scrollback, the live part and the editor below. */
 export async function runOnScreen(
   kernel: Kernel,
-  { context, surface, ...flags }: SessionFlags & { surface?: SessionSurface },
+  { context, surface, message, ...flags }: SessionFlags & { surface?: SessionSurface; message: string },
   terminal: Io,
   images: GivenImage[],
 ): Promise<number> {
@@ -46,6 +48,7 @@ export async function runOnScreen(
     // If another agent cannot be opened, continue with the last one.
     let good: AgentOptions | undefined
     let code = 0
+    let first = message
     while (chosen && !chat.over) {
       let begun = false
       if (chosen.resume !== undefined && chat.session_id !== chosen.resume && !chosen.fork)
@@ -63,7 +66,8 @@ export async function runOnScreen(
         async (agent) => {
           begun = true
           chat.begin(agent, images.splice(0), chosen?.resume !== undefined)
-          await runAgent(chat, session, agent)
+          await runAgent(chat, session, agent, first)
+          first = ''
           good = chat.resumeOptions
           return io.signal.aborted ? 130 : 0
         },
@@ -77,6 +81,7 @@ export async function runOnScreen(
     chat.ended.abort()
     handle.send({ type: 'shutdown' })
     await handle.closed
+    if (chat.hasTurns) say(terminal, 'info', formatResumeHint(chat.agent.session_id))
   }
 }
 
@@ -164,7 +169,7 @@ function openScreen(
 }
 
 /** Runs the chat with one agent. Returns when the person ends it or changes the agent. */
-async function runAgent(chat: ChatSession, { handle, events }: UiSession, agent: Agent): Promise<void> {
+async function runAgent(chat: ChatSession, { handle, events }: UiSession, agent: Agent, first: string): Promise<void> {
   handle.send({
     type: 'header',
     lines: [`${agent.model}, mode ${agent.mode}, session ${agent.session_id}; /help lists commands.`],
@@ -173,6 +178,7 @@ async function runAgent(chat: ChatSession, { handle, events }: UiSession, agent:
   // The person sends or drops messages that an earlier chat left in the queue.
   const left = await agent.takeBack()
   if (left.length > 0) handle.send({ type: 'input', text: left.join('\n') })
+  if (first !== '') submit(chat, first)
   const reader = events[Symbol.asyncIterator]()
   // Input typed between two agents belongs to the next one.
   let event = chat.pendingEvent
