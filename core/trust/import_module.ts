@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { programFile } from '../system/index.js'
-import { closeCopies, findCopyRoot, requireCopied, type Closing } from './module_hooks.js'
+import { closeCopies, findCopyRoot, hasModuleSyntax, MODULE_MARK, requireCopied, type Closing } from './module_hooks.js'
 
 /** True if the process loads consented code only. */
 export interface Loading {
@@ -15,13 +15,14 @@ type Options = NonNullable<Parameters<(typeof import('jiti'))['createJiti']>[1]>
 
 /**
  * Imports a module of a plugin: `x.ts` where there is no `x.js`. The module can import `vtcode` and `vtcode/test`,
- * which are this program; in a copy of consented files it can import nothing else from outside.
+ * which are this program; in a copy of consented files it can import nothing else from outside. A `.js` file with the
+ * syntax of a module is one, whatever the nearest package.json says.
  */
 export async function importPluginModule(path: string, how: Loading = {}): Promise<unknown> {
   const { file, version } = findModuleSource(path)
   const byNode = (): Promise<unknown> => {
     registerHooks(file, how)
-    return import(`${pathToFileURL(file).href}?v=${version}`)
+    return import(`${pathToFileURL(file).href}?v=${version}${hasModuleSyntax(file) ? MODULE_MARK : ''}`)
   }
   if (!/\.m?ts$/.test(file)) return byNode()
   const byCompiler = async (): Promise<unknown> => (await createCompiler(file, how)).import(file)

@@ -2,9 +2,11 @@
  * Module hooks, which Node runs in a separate thread: `vtcode` and `vtcode/test` are the running program, and a copy of
  * consented files is closed.
  */
+import { readFileSync } from 'node:fs'
 import Module, { isBuiltin } from 'node:module'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { compileFunction } from 'node:vm'
 
 /** Names of this program's modules, with their URLs. */
 export type OwnNames = Readonly<Record<string, string>>
@@ -20,6 +22,29 @@ export function initialize(how: Closing): void {
 }
 
 type Resolved = { url: string; shortCircuit?: boolean }
+
+/** Marks the URL of a `.js` file that is loaded as a module. */
+export const MODULE_MARK = '&module'
+
+/** Returns whether a `.js` file has the syntax of a module, as Node finds out: it does not compile as CommonJS. */
+export function hasModuleSyntax(file: string): boolean {
+  if (!file.endsWith('.js')) return false
+  try {
+    compileFunction(readFileSync(file, 'utf8'), ['exports', 'require', 'module', '__filename', '__dirname'])
+    return false
+  } catch (error) {
+    return error instanceof SyntaxError
+  }
+}
+
+/** Loads marked files as modules. */
+export async function load<T>(
+  url: string,
+  context: { format?: string | null },
+  next: (url: string, context: unknown) => Promise<T>,
+): Promise<T> {
+  return next(url, url.endsWith(MODULE_MARK) ? { ...context, format: 'module' } : context)
+}
 
 /**
  * Returns the copy of consented files that contains a file. A repository may use such a folder name too, so the folder
@@ -63,7 +88,9 @@ export async function resolve(
   if (parentURL.startsWith('data:')) throw createNotConsentedError(specifier)
   if (target !== undefined && !canLoad(toPath(parentURL) ?? '', target, closing))
     throw createNotConsentedError(specifier)
-  return found
+  // Imports of a marked file may be modules for the same reason.
+  const inherits = parentURL.endsWith(MODULE_MARK) && target !== undefined && !target.includes('/node_modules/')
+  return inherits && hasModuleSyntax(target) ? { ...found, url: `${found.url}?v=0${MODULE_MARK}` } : found
 }
 
 interface Resolver {
