@@ -74,7 +74,7 @@ const floors = {
     ['ledger', 'instructions'],
     ['context', 'loop', 'components'],
     ['task'],
-    ['finish', 'delegation', 'schedule', 'records'],
+    ['finish', 'delegation', 'schedule', 'records', 'replay'],
     ['thread_state', 'agent_options', 'services'],
     ['thread'],
     ['open'],

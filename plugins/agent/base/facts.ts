@@ -5,12 +5,12 @@ import type { FileHash, ProofRun, Tracker, VerificationResult } from './finish_t
 import type { ImageRef, Msg, RefusedChange, ResetTrigger, RevertScope, Summary } from './types.js'
 
 export type Fact =
-  | { kind: 'segment'; segment_id: string; model: string; prompt: string; tools: string }
+  | ({ kind: 'segment'; segment_id: string; model: string; prompt: string; tools: string } & SegmentSources)
   | { kind: 'turn_start'; turn_id: string; input: Msg }
   /** `next`: the next step of the harness. */
   | { kind: 'turn_end'; status: 'completed' | 'failed'; code?: string; next?: string }
-  /** `tells`: the subject that the model now knows. */
-  | { kind: 'message'; message: Msg; cost_usd?: number | null; tells?: ReminderKind }
+  /** `tells`: the subject that the model now knows; `request`: of an answer, for replays. */
+  | { kind: 'message'; message: Msg; cost_usd?: number | null; tells?: ReminderKind; request?: RequestDigest }
   | { kind: 'call_start'; call_id: string; name: string; input: unknown; effects: readonly Effect[] }
   /** `applied`: the subject of a call that succeeded and may have changed something. */
   | {
@@ -73,6 +73,36 @@ export type Fact =
   /** The session is a delegated part: the rights that it has, and the number of conversations above it. */
   | { kind: 'rights'; only: RightsScope; depth: number }
   | { kind: 'note'; text: string }
+/** The sources of a segment that a replay cannot find elsewhere; journals before version 0.3 lack them. */
+interface SegmentSources {
+  mode?: Mode
+  /** The rights of the conversation, if they limit its tools. */
+  only?: RightsScope
+  /** Tools that this conversation leaves out of those of the program. */
+  left_out?: string[]
+  /** The length of each section of the prompt, in UTF-16 units: a replay makes some of them again. */
+  lengths?: { environment: number; instructions: number; task: number }
+}
+/**
+ * A request in canonical form, as digests: the first 66 bits of a SHA-256 as base64url. Texts are redacted before. With
+ * what the settings do not say: a replay builds the request again and compares it.
+ */
+export interface RequestDigest {
+  prompt: string
+  tools: string
+  /** Model, limits and options of the wire as JSON; absent if those of the request before. */
+  options?: string
+  /** The number of messages that the request before had too; digests of the others follow in `messages`. */
+  kept: number
+  messages: string[]
+  /** The window that errors of the server revealed. */
+  window?: number
+  effort?: string
+  without_calls?: true | 'kept'
+  no_tools?: true
+  /** The server refused images before. */
+  no_images?: true
+}
 /** A task that starts on a schedule while a person uses the conversation. Times are ISO 8601. */
 export interface SessionTask {
   id: string

@@ -37,6 +37,7 @@ export {
   type SessionSchedule,
   type SessionTask,
   type ReminderKind,
+  type RequestDigest,
 } from './facts.js'
 export type {
   FileHash,

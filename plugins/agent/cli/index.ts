@@ -1,4 +1,13 @@
-export { resolveAgentSettings, factTable, outcomeTable, type EventSink, type RevertScope } from '../base/index.js'
+export {
+  resolveAgentSettings,
+  factTable,
+  outcomeTable,
+  toModelText,
+  type EventSink,
+  type JournalRecord,
+  type FactOf,
+  type RevertScope,
+} from '../base/index.js'
 export { addAllowRule, findRules } from './approval_rules.js'
 export { createSessionCertificate } from './certificate.js'
 export { readImages, addImageOption, type ImageFlags } from './images.js'
@@ -28,6 +37,7 @@ export {
   writePieces,
 } from './session_records.js'
 export { resolveCollector, sendSpans } from './send_spans.js'
+export { forkBeforeTurn } from './fork_before_turn.js'
 export { readTask } from './streams.js'
 export { formatActiveAgents, formatChildren, formatGoal, formatTasks, parseGoal } from './tasks.js'
 export { AnswerPrinter } from './answer_printer.js'
@@ -65,6 +75,21 @@ export {
   type AgentFault,
 } from '../delegation/index.js'
 export { turnBounds } from '../loop/index.js'
+export {
+  formatJunit,
+  formatReplay,
+  cutToDifference,
+  openRecording,
+  openRecordingFile,
+  Replayer,
+  toFailedReplay,
+  toReplayCase,
+  toReplayRow,
+  type JunitCase,
+  type RecordedPart,
+  type Recording,
+  type SessionReplay,
+} from '../replay/index.js'
 export { formatTiming } from '../schedule/index.js'
 export { listModels, suggestModels, createSignIn } from '../model/index.js'
 export {

@@ -1,4 +1,11 @@
-import type { CallPart, Fact, ResetTrigger, TokenBreakdown } from '../base/index.js'
+import {
+  resolveAgentSettings,
+  type CallPart,
+  type Fact,
+  type RequestDigest,
+  type ResetTrigger,
+  type TokenBreakdown,
+} from '../base/index.js'
 import type { PaidConversation } from '../ledger/index.js'
 import { noUsage, estimateMessages, type ModelAnswer, type ModelRequest } from '../model/index.js'
 import { messageText, type ConversationContext } from '../session/index.js'
@@ -7,13 +14,15 @@ import { compact, type Compactable, type CompactOptions } from './compaction.js'
 import { listStartFolders, readNestedInstructions, renderInstructions } from '../instructions/index.js'
 import { PrefixMeter } from './prefix_meter.js'
 import { resetContext } from './reset.js'
+import { RequestRecorder } from './request_digest.js'
 import type { Segments } from './segment.js'
-import { computeTokenBudget, type TokenBudget } from './token_budget.js'
+import { computeTokenBudget, limitOutput, type TokenBudget } from './token_budget.js'
 
 /** The context window of a conversation: its size, and its changes. */
 export class ContextWindow implements ConversationContext, Compactable {
   ineffective = false
   readonly prefix = new PrefixMeter()
+  private readonly recorder = new RequestRecorder()
   /** Folders whose instructions the model has read. */
   private readonly shownFolders = new Set<string>()
   /** The server's last token count, and the number of counted messages. */
@@ -45,17 +54,24 @@ export class ContextWindow implements ConversationContext, Compactable {
     const { system, tools } = await this.segments.current()
     const { state, session_id, settings } = this.thread
     const { reasoning_effort } = settings.agent
-    const { sources, facts } = this.thread.connection.model
-    const guessed = sources['context_window'] === 'assumed' && sources['max_output_tokens'] === 'default'
+    const { model } = this.thread.connection
     return {
       system,
       messages: state.messages,
-      tools: facts.supports_tools === false ? [] : tools,
+      tools: model.facts.supports_tools === false ? [] : tools,
       weight: this.segments.weight,
-      ...(!guessed && { max_output_tokens: this.budget.output }),
+      ...limitOutput(model, this.budget),
       session_id,
       ...(reasoning_effort !== undefined && { reasoning_effort }),
     }
+  }
+
+  get sent(): { request?: RequestDigest } {
+    const { connection, kernel } = this.thread
+    const { request } = this.prefix
+    if (!request) return {}
+    const how = { model: connection.model, settings: resolveAgentSettings(kernel), window: this.windowLimit }
+    return { request: this.recorder.record(request, how) }
   }
 
   recordAnswer({ counted, usage }: ModelAnswer): void {

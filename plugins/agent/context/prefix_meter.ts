@@ -24,14 +24,17 @@ export class PrefixMeter {
   #changed: ChangingFact | undefined
   /** Messages do not change, so each is measured once. */
   readonly #known = new WeakMap<Msg, Part>()
+  /** The last request. */
+  request: ModelRequest | undefined
 
   noteFact({ kind }: Fact): void {
     if (kind === 'compaction' || kind === 'cleared' || kind === 'revert') this.#changed = kind
   }
 
   /** Returns the common beginning of a request and the last one; what broke it, if something did. */
-  measure(request: Pick<ModelRequest, 'system' | 'tools' | 'messages'>, model: Model, now: number): PrefixReport {
+  measure(request: ModelRequest, model: Model, now: number): PrefixReport {
     const last = this.#last
+    this.request = request
     const parts: Part[] = [
       { name: 'model', digest: model.id, bytes: 0 },
       measurePart('tools', JSON.stringify(request.tools)),

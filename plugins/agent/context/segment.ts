@@ -1,12 +1,29 @@
+import { omitUndefined, type Mode, type RightsScope } from '../../../core/shapes/index.js'
+import type { Kernel } from '../../../core/contract/index.js'
 import { sha256 } from '../../../core/system/index.js'
 import { redact, redactText, truncateLine } from '../../../core/text/index.js'
-import type { SegmentReason } from '../base/index.js'
+import type { FactOf, SegmentReason } from '../base/index.js'
 import { estimateTokens, createToolDefinitions, type ModelRequest } from '../model/index.js'
 import type { Conversation } from '../session/index.js'
 import { describeEnvironment, readInstructionText, renderSystemPrompt } from './system_prompt.js'
 
 /** Reports about unused instruction files in a session, at most. */
 const MAX_REPORTED = 20
+
+/** Lists the tools of a program for an agent, before a conversation leaves some out. */
+export const createCatalog = (
+  kernel: Kernel,
+  mode: Mode,
+  only: RightsScope | undefined,
+): Pick<Conversation, 'tools'> => ({
+  tools: (how) =>
+    kernel.tools({
+      ...how,
+      audience: 'agent',
+      mode,
+      ...(only?.tools && { only: [...(how?.only ?? []), ...only.tools] }),
+    }),
+})
 
 /** A series of steps with one prompt and one set of tools. */
 export interface Segment {
@@ -16,7 +33,8 @@ export interface Segment {
   /** In tokens; `instructions`: the part of the prompt from instruction files and the task. */
   weight: { system: number; instructions: number; tools: number }
   /** The sources of the segment that may change during a thread. */
-  basis: { model: string; mode: string; generation: number; catalog: string; instructions: string; task: string }
+  sources: Pick<FactOf<'segment'>, 'only' | 'left_out' | 'lengths'>
+  basis: { model: string; mode: Mode; generation: number; catalog: string; instructions: string; task: string }
 }
 
 /** The prompt and the tools of a conversation, frozen until a source or the model changes. */
@@ -120,21 +138,40 @@ export class Segments {
         instructions: estimateTokens(appendix),
         tools: estimateTokens(catalog),
       },
+      sources: this.describeSources(tools, [await environment, instructions, task], system),
       basis: { model: connection.model.id, mode, generation, catalog: sha256(catalog), instructions, task },
     }
   }
 
+  /** Describes what a replay cannot find elsewhere. Lengths are those of the redacted prompt. */
+  private describeSources(tools: ModelRequest['tools'], sections: readonly string[], system: string) {
+    const { kernel, connection, mode, only } = this.thread
+    const [environment = '', instructions = '', task = ''] = sections.map((section) => redactText(section))
+    const names = new Set(tools.map(({ name }) => name))
+    const left_out = createToolDefinitions(createCatalog(kernel, mode, only), connection.model).flatMap(({ name }) =>
+      names.has(name) ? [] : [name],
+    )
+    const written = [environment, instructions, task].filter((text) => text !== '').join('\n\n')
+    return omitUndefined({
+      only,
+      left_out: left_out.length > 0 ? left_out : undefined,
+      lengths: system.endsWith(written)
+        ? { environment: environment.length, instructions: instructions.length, task: task.length }
+        : undefined,
+    })
+  }
+
   private async record(segment: Segment, reason: SegmentReason): Promise<Segment> {
     const { store, events } = this.thread
-    const { id: segment_id, system, tools, basis } = segment
-    const { model } = basis
+    const { id: segment_id, system, tools, basis, sources } = segment
+    const { model, mode } = basis
     const texts = { prompt: system, tools: JSON.stringify(tools) }
     const hashes = { prompt: sha256(system), tools: basis.catalog }
     for (const name of ['prompt', 'tools'] as const) {
       if ((await store.read(`prompts/${hashes[name]}`)) === undefined)
         await store.write(`prompts/${hashes[name]}`, texts[name])
     }
-    await this.thread.commit({ kind: 'segment', segment_id, model, ...hashes })
+    await this.thread.commit({ kind: 'segment', segment_id, model, ...hashes, mode, ...sources })
     this.present = segment
     await events.emit({
       type: 'segment.started',

@@ -37,3 +37,9 @@ export function computeTokenBudget(
   const hard = Math.min(threshold, most)
   return { window, output, hard, soft: 0.9 * hard }
 }
+
+/** Returns the limit of an answer; none where both limits are guesses, since a server has a default of its own. */
+export const limitOutput = ({ sources }: Model, { output }: TokenBudget): { max_output_tokens?: number } =>
+  sources['context_window'] === 'assumed' && sources['max_output_tokens'] === 'default'
+    ? {}
+    : { max_output_tokens: output }

@@ -24,19 +24,19 @@ const PROMPTS_KEPT = 4
 /**
  * Makes a session from another one, which stays unchanged and may be in use. `full_copy` keeps the whole conversation;
  * `summarized` keeps its memory, a summary and the latest prompts of the user. An open turn is left out, and no model
- * is asked.
+ * is asked. `before_turn`: only the turns before this one.
  */
 export async function fork<S extends ConversationState>(
   workspace: Workspace,
   from: string,
   to: string,
   mode: ForkMode,
-  { clock, table }: { clock: Clock; table: StateTable<S> },
+  { clock, table, before_turn }: { clock: Clock; table: StateTable<S>; before_turn?: number },
 ): Promise<void> {
   const parent = `${CALLS_FOLDER}/${from}`
   const records = await readRecords(workspace, from)
   const manifest = parseManifest((await workspace.readText(`${parent}/manifest.json`).catch(() => '')) || '{}')
-  const whole = dropOpenTurn(records, table)
+  const whole = before_turn === undefined ? dropOpenTurn(records, table) : listEarlierRecords(records, before_turn)
   const store = await openStore(workspace, to, { must_exist: false })
   try {
     const now = new Date(clock.now()).toISOString()

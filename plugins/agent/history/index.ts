@@ -1,6 +1,6 @@
 export { fork } from './fork.js'
 export { listPastTurns, readDialogue } from './past_turns.js'
-export { readRecords } from './read_records.js'
+export { readRecords, readSealedJournal } from './read_records.js'
 export { abandonTurn, type CallResult, recoverCall } from './recover_calls.js'
 export { adoptSession, closeUnfinished, repair, restore, type Restored } from './restore.js'
 export { removeSession, tidy } from './retention.js'

@@ -189,7 +189,7 @@ class Turn {
     const message: Msg = { role: 'assistant', parts: await this.toMessageParts(accepted) }
     const { model } = thread.connection
     const cost = thread.costs.recordStep(accepted)
-    await thread.commit({ kind: 'message', message, cost_usd: cost.cost })
+    await thread.commit({ kind: 'message', message, cost_usd: cost.cost, ...thread.context.sent })
     limits.step.items.push(...(await speech.end('completed')))
     this.pending = { accepted, cost, model: model.id, prefix: measured }
   }

@@ -1,6 +1,6 @@
 export { connect, createSignIn } from './connect.js'
 export { listModels, suggestModels } from './listing.js'
-export { type ModelRequest, createToolDefinitions } from './outgoing.js'
+export { type ModelRequest, createToolDefinitions, toCallOptions } from './outgoing.js'
 export { askModel, type ModelAnswer, type ModelConnection, type RequestContext } from './request.js'
 export { Speech } from './speech.js'
 export type { RawCall } from './stream.js'

@@ -11,6 +11,7 @@ import type {
   Fact,
   HarnessEvent,
   PrefixReport,
+  RequestDigest,
   ResetTrigger,
   Store,
   TaskMemory,
@@ -94,6 +95,8 @@ export interface ConversationContext {
     measure(request: ModelRequest, model: ModelConnection['model'], now: number): PrefixReport
     complete(report: PrefixReport, model: ModelConnection['model'], usage: Usage, now: number): PrefixReport
   }
+  /** The last request as digests, so that a replay can compare it. Read it once for each answer. */
+  readonly sent: { request?: RequestDigest }
   /** Returns the token counts by part for the turn that begins. */
   breakdown(): Promise<TokenBreakdown>
   /** Shortens the conversation if it is about to be too long; before the `first` step of a turn the limit is lower. */

@@ -47,7 +47,7 @@ export const listImages = (messages: readonly Msg[]): ImageRef[] =>
 
 /** Loads the base64 of the images for one request, by digest, or the reason why an image is left out. */
 export async function loadImages(
-  store: Store,
+  store: Pick<Store, 'read'>,
   messages: readonly Msg[],
 ): Promise<ReadonlyMap<string, { data: string } | { why: string }>> {
   const found = new Map<string, { data: string } | { why: string }>()

@@ -7,7 +7,15 @@ export type {
   HowCalled,
 } from './conversation.js'
 export { copyImages, listImages, keepImages, loadImages } from './images.js'
-export { createDamageError, formatRecord, createMark, readJournal, readOwnJournal, resealRecords } from './journal.js'
+export {
+  createDamageError,
+  formatRecord,
+  createMark,
+  readJournal,
+  readOwnJournal,
+  resealRecords,
+  type Journal,
+} from './journal.js'
 export { isSessionLocked } from './lock.js'
 export { parseManifest, type ForkMode, listSessions, createPartManifest, type SessionManifest } from './manifest.js'
 export { ManifestWriter } from './manifest_writer.js'

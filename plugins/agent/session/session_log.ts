@@ -39,7 +39,7 @@ export async function* readEventBytes(workspace: Workspace, id: string): AsyncGe
 
 /** Reads a file of a session's folder; `undefined` if it is missing, not ours, or outside the folder. */
 export async function readSessionFile(workspace: Workspace, id: string, path: string): Promise<string | undefined> {
-  if (!isValidSessionId(id) || !/^(?:prompts\/)?[\w.-]+$/.test(path) || path.includes('..')) return undefined
+  if (!isValidSessionId(id) || !/^(?:(?:prompts|images)\/)?[\w.-]+$/.test(path) || path.includes('..')) return undefined
   try {
     const [name, folder] = path.split('/').reverse()
     await using handle = await workspace.openDirectory(

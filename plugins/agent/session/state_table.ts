@@ -36,9 +36,9 @@ export class StateTable<S extends object> {
 
   /**
    * Returns the state after a whole journal. A revert restores the conversation; the numbers of turns, steps and calls
-   * continue.
+   * continue. `visit` gets the state before each record.
    */
-  replay(records: readonly JournalRecord[]): S {
+  replay(records: readonly JournalRecord[], visit?: (state: S, record: JournalRecord) => void): S {
     const state = this.begin()
     const turns: { turn: number; kept: Partial<S> }[] = []
     for (const record of records) {
@@ -46,6 +46,7 @@ export class StateTable<S extends object> {
       if (beginsTurn(record)) turns.push({ turn, kept: this.keepReverted(state) })
       if (record.kind === 'revert' && record.scope !== 'code')
         Object.assign(state, turns.find((one) => one.turn >= record.to_turn)!.kept)
+      visit?.(state, record)
       this.apply(state, record, turn)
     }
     return state

@@ -74,6 +74,11 @@ const table: Record<string, Record<Use, Told>> = {
     json: noJson,
   },
   policy: same([0, /^Usage: vtcode policy/, none]),
+  replay: same([1, none, /^vtcode: error: VT_SESSION_NOT_FOUND: /], noFlag, [
+    1,
+    none,
+    /^vtcode: error: VT_SESSION_NOT_FOUND: /,
+  ]),
   resume: same(usage('No session given. Pass an id or --last'), noFlag, usage('No session given')),
   review: same([1, none, /^vtcode: error: VT_REVIEW_NO_DIFF: /], noFlag, [
     1,
