@@ -54,7 +54,7 @@ for (const folder of data) {
 // A start reads these instead of a hundred YAML files and a long schema; a broken manifest or skill ends the build here, by file and line.
 const built = (room) => import(pathToFileURL(join(root, 'build/core', room, 'index.js')).href)
 const { buildCheck, checkFileName, compileContract, readContract } = await built('schema')
-for (const name of ['manifest.1', 'config.1', 'tool-policy.1', 'schedule_task.1', 'thread_event.1'])
+for (const name of ['manifest.1', 'config.1', 'tool-policy.1', 'schedule_task.1', 'thread_event.1', 'job.1'])
   writeFileSync(`build/manifests/schema/_${name}.cjs`, await compileContract(`${name}.json`))
 const [{ compileCatalogue }, { collectDefaults }, { compileSkills }] = await Promise.all(
   ['manifests', 'config', 'skills'].map(built),

@@ -14,7 +14,7 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url))
 
 /** What stays in node_modules: it is compiled for a machine or brings wasm, or it is required and hardly ever met. All of it is a dependency. */
 const apart =
-  /^(?:node:|@(?:ast-grep|jitl|lydell|vscode)\/|(?:gray-matter|node-pty|quickjs-emscripten-core|typescript|web-tree-sitter)(?:$|\/))/
+  /^(?:node:|@(?:ast-grep|jitl|lydell|vscode)\/|(?:bullmq|gray-matter|ioredis|node-pty|quickjs-emscripten-core|typescript|web-tree-sitter)(?:$|\/))/
 /** What runs before the rest. */
 const fronts = ['plugins/surface/mcp/front.js', 'plugins/surface/chat/front.js', 'plugins/surface/acp/front.js']
 /** What a user begins. Node starts a script without its loader of modules, which takes longer to be ready than all else of a short answer. */
@@ -220,9 +220,10 @@ const late = {
 
 /** What a plain install does not bring must not be asked for. */
 function checkImports(output) {
-  const { dependencies, optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+  const { dependencies, optionalDependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
   // cosmiconfig would compile settings with TypeScript where there is one; ours never reach that.
-  const there = [...Object.keys({ ...dependencies, ...optionalDependencies }), 'typescript']
+  // A module that imports an optional peer reports that it is missing.
+  const there = [...Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }), 'typescript']
   const ours = new Set(output.map(({ fileName }) => fileName))
   const wrong = output.flatMap(({ fileName, imports = [], dynamicImports = [] }) =>
     [...imports, ...dynamicImports]

@@ -73,6 +73,7 @@ describe('docs/contract.md', () => {
       'adapter',
       'provider',
       'language_server',
+      'job_engine',
       'resource',
       'prompt',
     ]

@@ -25,9 +25,12 @@ export function listOffers({ slots }: Registry, kind: 'resource' | 'prompt'): Of
   })
 }
 
-/** Lists the usable providers. */
-export const listProviders = ({ registry, loader, services }: GenerationParts): Provider[] =>
-  [...registry.providers].map(([name, contribution]) => ({
+/** Lists the usable providers or job engines. */
+export const listProviders = (
+  { registry, loader, services }: GenerationParts,
+  kind: 'providers' | 'engines',
+): Provider[] =>
+  [...registry[kind]].map(([name, contribution]) => ({
     name,
     contribution,
     options: resolveOptions(services.settings, contribution),

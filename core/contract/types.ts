@@ -210,6 +210,7 @@ export interface KernelInspection {
   plugins(): PluginFolder[]
   offers(kind: 'resource' | 'prompt'): Offer[]
   providers(): Provider[]
+  jobEngines(): Provider[]
   /** Lists at most 100 values for an argument of a prompt or a variable of a resource. Contract: never rejects. */
   complete(slot: string, argument: string, value: string, session?: string): Promise<string[]>
   origins(): Origin[]

@@ -6,6 +6,7 @@ import {
   DEFAULT_TIMEOUTS,
   type Contribution,
   type Diagnostic,
+  type Kind,
   type PluginFolder,
   type RightsScope,
   type Settings,
@@ -388,16 +389,16 @@ function createHost(
   }
 }
 
+const IN_PROCESS_KINDS: readonly Kind[] = ['surface', 'adapter', 'provider', 'job_engine']
 /**
  * Creates the check whether a module runs in its own process. Foreign modules do, unless the user's settings say
- * otherwise; surfaces, adapters and providers never do.
+ * otherwise; surfaces, adapters, providers and job engines never do.
  */
 function createIsolationFilter({
   plugins: { isolate, settings: own },
 }: Settings): (contribution: Contribution) => boolean {
   return ({ id, plugin, layer, kind, isolate: declared }) => {
-    if (layer === 'builtin' || kind === 'surface' || kind === 'adapter' || kind === 'provider' || isolate === 'inline')
-      return false
+    if (layer === 'builtin' || IN_PROCESS_KINDS.includes(kind) || isolate === 'inline') return false
     return isolate === 'process' || (own[id]?.isolate ?? own[plugin]?.isolate ?? declared) !== 'inline'
   }
 }

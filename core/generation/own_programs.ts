@@ -84,8 +84,8 @@ const isOwn = (layer: Layer): boolean => layer !== 'workspace' && layer !== 'bui
 
 /** Returns whether a setting starts a program. Origins of plain defaults are not computed for nothing. */
 const mentionsProgram = ({ settings }: Pick<LoadedSettings, 'settings'>): boolean => {
-  const { hooks, mcp, secrets, custom_providers, agent, exec } = settings
-  const text = JSON.stringify([hooks, mcp.servers, secrets, custom_providers, agent])
+  const { hooks, mcp, secrets, custom_providers, agent, automation, exec } = settings
+  const text = JSON.stringify([hooks, mcp.servers, secrets, custom_providers, agent, automation.distributed])
   return /"(?:command|notify_command)":/.test(text) || exec.shell.includes('/')
 }
 

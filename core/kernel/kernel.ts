@@ -88,7 +88,8 @@ function createInspection(running: KernelState, home: string): KernelInspection 
     contributions: () => current().registry.infos,
     plugins: () => [...current().plugins],
     offers: (kind) => listOffers(current().registry, kind),
-    providers: () => listProviders(current()),
+    providers: () => listProviders(current(), 'providers'),
+    jobEngines: () => listProviders(current(), 'engines'),
     complete: (slot, argument, value, session = 'main') => complete(current(), slot, argument, value, session),
     origins: () => current().origins,
     skills: (how) => current().skills(how),
@@ -130,12 +131,20 @@ async function loadSurfaceMain({ registry, loader }: Generation, verb: string): 
   return contribution && ((await loader.load(contribution)) as SurfaceMain)
 }
 
-const listContributions = ({ slots, policies, compactors, surfaces, adapters, providers }: Registry): Contribution[] =>
+const listContributions = ({
+  slots,
+  policies,
+  compactors,
+  surfaces,
+  adapters,
+  providers,
+  engines,
+}: Registry): Contribution[] =>
   [
     [...slots.values()].flatMap(({ chain }) => chain),
     policies,
     compactors,
-    ...[surfaces, adapters, providers].map((named) => [...named.values()]),
+    ...[surfaces, adapters, providers, engines].map((named) => [...named.values()]),
   ].flat()
 
 /** Loads every module, or those of one plugin, so that their faults are reported. */

@@ -133,13 +133,14 @@ function withholdContribution(
   return true
 }
 
-/** Binds surfaces, adapters and providers. The first of a name counts; those of a workspace come last. */
+/** Binds surfaces, adapters, providers and job engines. The first of a name counts; those of a workspace come last. */
 function bindNamed(binding: Binding): void {
   const { registry, usable } = binding
   for (const [kind, readName, map] of [
     ['surface', ({ manifest }: Contribution) => manifest.verb, registry.surfaces],
     ['adapter', ({ manifest }: Contribution) => manifest.key, registry.adapters],
     ['provider', ({ manifest, name }: Contribution) => manifest.provider?.name ?? name, registry.providers],
+    ['job_engine', ({ name }: Contribution) => name, registry.engines],
   ] as const) {
     for (const contribution of usable
       .filter((one) => one.kind === kind)

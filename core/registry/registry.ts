@@ -58,6 +58,7 @@ export interface Registry {
   readonly surfaces: Map<string, Contribution>
   readonly adapters: Map<string, Contribution>
   readonly providers: Map<string, Contribution>
+  readonly engines: Map<string, Contribution>
   readonly missing: MissingGuard[]
   readonly infos: ContributionInfo[]
   readonly diagnostics: Diagnostic[]
@@ -75,6 +76,7 @@ export const createRegistry = (dialects: readonly string[] = ['unified']): Regis
   surfaces: new Map(),
   adapters: new Map(),
   providers: new Map(),
+  engines: new Map(),
   missing: [],
   infos: [],
   diagnostics: [],

@@ -11,6 +11,7 @@ export type Contract =
   | 'tool-policy.1.json'
   | 'schedule_task.1.json'
   | 'thread_event.1.json'
+  | 'job.1.json'
 
 /** Reads one of our published schemas from `manifests/schema/`. */
 export function readContract(name: Contract): Schema {

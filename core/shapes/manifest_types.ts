@@ -8,6 +8,7 @@ export type Kind =
   | 'adapter'
   | 'provider'
   | 'language_server'
+  | 'job_engine'
   | 'resource'
   | 'prompt'
   | 'hooks'
@@ -98,6 +99,8 @@ export interface Manifest {
   component?: string
   /** Language server: its program and its files. */
   language_server?: LanguageServerData
+  /** Job engine: the schemes of the URLs that it serves. */
+  schemes?: string[]
   /** Resource: its URI, or a template whose `{name}`s are the handler's input. */
   uri?: string
   template?: string

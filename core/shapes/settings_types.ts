@@ -320,6 +320,30 @@ export type Settings = {
       /** Default: `4`. */
       max_parallel: number
     }
+    distributed: {
+      /** Default: `false`. */
+      enabled: boolean
+      /** The queue server, such as redis://127.0.0.1:6379; its scheme selects the job engine. */
+      url?: ConfigValue
+      /** Signs jobs and results; the same on all machines, at least 16 characters. */
+      secret?: ConfigValue
+      /** Default: `{vtcode}`. */
+      prefix: string
+      /** Waiting jobs at most. Default: `1000`. */
+      max_queue_depth: number
+      /** The time after which a silent worker loses its job. Default: `30000`. */
+      lock_ms: number
+      /** The interval of the search for lost jobs. Default: `15000`. */
+      stalled_ms: number
+      /** The time that jobs, results and files stay on the server. Default: `86400`. */
+      result_ttl_secs: number
+      /** Default: `64`. */
+      blob_max_mb: number
+      /** Refuse a server that does not write jobs to its disk. Default: `true`. */
+      require_durable: boolean
+      /** Allow a server on another machine without TLS. Default: `false`. */
+      allow_plain: boolean
+    }
   }
   context: {
     /** Default: `160000`. */

@@ -62,7 +62,7 @@ function describeDeeds(contribution: Contribution, root: string): string[] {
       ? []
       : [
           `runs the code in ${code} (${location}) ` +
-            (['surface', 'adapter', 'provider'].includes(kind)
+            (['surface', 'adapter', 'provider', 'job_engine'].includes(kind)
               ? 'inside the program, with all your rights'
               : 'in a separate process'),
         ]),
