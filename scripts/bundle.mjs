@@ -65,7 +65,8 @@ const groups = [
   { name: 'read', test: /\/plugins\/lib\/files\/(?:read|missing)/ },
   // What happened is looked at by verbs of its own, and as `vtcode/trace` by strangers.
   { name: 'records', priority: 1, test: /\/plugins\/agent\/(?:records|runs)\// },
-  { name: 'agent', test: /\/plugins\/agent\// },
+  // Runs on other machines are loaded when they are used.
+  { name: 'agent', test: /\/plugins\/agent\/(?!remote\/)/ },
   // A compactor that needs the sandbox, which is with the policies: within them, each would need the other first.
   { name: 'servers', priority: 1, test: /\/plugins\/(?:lib\/language_server\/|compaction\/diagnostics)/ },
   { name: 'policies', test: /\/plugins\/(?:policy|compaction|lib\/(?:rules|git|steering|sandbox|hooks(?!\/http)))\// },

@@ -164,9 +164,10 @@ describe('calls of an agent', () => {
     const where = (form: RegExp): string[] => agent.filter((file) => form.test(text(file)))
     // A decision about a plan has the same name.
     expect(where(/\bexecute\b(?!:|' \|)|\.execute\b/)).toEqual(['plugins/agent/thread.ts'])
-    // Calls that a person makes by hand are no calls of an agent.
+    // Calls that a person makes by hand, and the merge of a run on another machine, are no calls of an agent.
     expect(where(/\.call\(|\bcall\b[^()\n]*\}\s*=\s*(?:this\.)?(?:thread\.)?kernel\b/)).toEqual([
       'plugins/agent/components/builtin.ts',
+      'plugins/agent/remote/collect.ts',
       'plugins/surface/chat/call_as_user.ts',
     ])
     // The component that executes the calls of an agent in an editor reads its buffers first.

@@ -210,6 +210,7 @@ export class Thread implements LoopConversation {
       turn,
       new Date(this.providers.clock.now()).toISOString(),
       this.store.mark,
+      this.store.lease,
     )
     // A fact that exceeds a line gets no number: the journal has no gap.
     this.written += 1

@@ -1,17 +1,39 @@
 import type { Command } from 'commander'
 import type { Io, Kernel } from '../../core/index.js'
-import { preview, readTask, addWorkOptions, addResumeOptions, work, type WorkFlags } from '../agent/cli/index.js'
+import {
+  addRemoteOptions,
+  addResumeOptions,
+  addWorkOptions,
+  preview,
+  readTask,
+  runRemotely,
+  startRunWorker,
+  work,
+  type RemoteFlags,
+  type WorkFlags,
+} from '../agent/cli/index.js'
+import type { OpenQueue } from '../lib/jobs/index.js'
 import { runCommand, createVerb } from '../lib/terminal/index.js'
 
 /** `vtcode exec`: runs one task to its outcome. */
 export default async function exec(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const perform = async (words: readonly string[], flags: WorkFlags & { dryRun?: true }): Promise<void> => {
+  const perform = async (
+    words: readonly string[],
+    flags: WorkFlags & RemoteFlags & { dryRun?: true },
+  ): Promise<void> => {
     const task = await readTask(words, io)
     if (task === '') command.error('The task is empty. Run vtcode exec "<task>".')
-    code = await (flags.dryRun
-      ? preview(kernel, task, flags, io)
-      : work(kernel, task, flags, io, { verb: 'exec', surface: 'exec' }))
+    if (flags.dryRun) code = await preview(kernel, task, flags, io)
+    else if (flags.remote || flags.detach || flags.key !== undefined)
+      code = await runRemotely(kernel, task, flags, io, startOwnWorker)
+    else code = await work(kernel, task, flags, io, { verb: 'exec', surface: 'exec' })
+  }
+  /** Jobs that stay in this process need a worker here. */
+  const startOwnWorker = async (queue: OpenQueue): Promise<AsyncDisposable> => {
+    const options = { queue, name: 'here', concurrency: 1, max_mode: kernel.inspection.resolveMode() }
+    const worker = await startRunWorker(kernel, io, options)
+    return { [Symbol.asyncDispose]: () => worker.stop() }
   }
   const described = createVerb(
     'exec',
@@ -19,8 +41,8 @@ export default async function exec(kernel: Kernel, argv: string[], io: Io): Prom
       'the exit code is 0 only for a success.',
     io,
   )
-  const command = addResumeOptions(
-    addWorkOptions(described.argument('[task...]', 'the task; `-` or nothing: from stdin')),
+  const command = addRemoteOptions(
+    addResumeOptions(addWorkOptions(described.argument('[task...]', 'the task; `-` or nothing: from stdin'))),
   )
     .option('--plan', 'write a plan below .vtcode/plans/; change nothing else')
     .option('--dry-run', 'print the request; send nothing')

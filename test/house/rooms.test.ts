@@ -75,7 +75,7 @@ const floors = {
     ['ledger', 'instructions'],
     ['context', 'loop', 'components'],
     ['task'],
-    ['finish', 'delegation', 'schedule', 'records', 'replay'],
+    ['finish', 'delegation', 'schedule', 'records', 'replay', 'remote'],
     ['thread_state', 'agent_options', 'services'],
     ['thread'],
     ['open'],

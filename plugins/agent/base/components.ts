@@ -126,6 +126,8 @@ export interface Cause {
 
 /** The storage of one session. */
 export interface Store {
+  /** Number of the lease of a session that runs for another machine; each record carries the number. */
+  readonly lease?: number | undefined
   /** Appends to a log. The line survives the process at once, and a crash of the machine after the next `sync`. */
   append(log: Log, line: string): Promise<void>
   /** Waits until all lines appended so far, to one log or to all, are on disk. */

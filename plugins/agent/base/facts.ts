@@ -149,7 +149,7 @@ export type FactOf<K extends Fact['kind']> = Extract<Fact, { kind: K }>
  * One line of messages.jsonl; `n` has no gap, `seal` is the user's mark, `crc` is the CRC-32 of the line without it,
  * in hex.
  */
-export type JournalRecord = Fact & { n: number; ts: string; turn: number; seal?: string; crc: string }
+export type JournalRecord = Fact & { n: number; ts: string; turn: number; lease?: number; seal?: string; crc: string }
 
 /**
  * The time when a fact is flushed: at once, at once if the call may change something, or with the next flush, at the

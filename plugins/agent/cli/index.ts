@@ -39,6 +39,8 @@ export {
 export { resolveCollector, sendSpans } from './send_spans.js'
 export { forkBeforeTurn } from './fork_before_turn.js'
 export { readTask } from './streams.js'
+export { startRunWorker } from './local_worker.js'
+export { addRemoteOptions, attachRun, loadRemote, runRemotely, withQueue, type RemoteFlags } from './remote.js'
 export { formatActiveAgents, formatChildren, formatGoal, formatTasks, parseGoal } from './tasks.js'
 export { AnswerPrinter } from './answer_printer.js'
 export { addWorkOptions, printNotApplied, work, type WorkFlags } from './work.js'

@@ -7,6 +7,7 @@ import { startAlarm, type EventSink, type RunOutcome } from '../base/index.js'
 import { countItem, type RunChanges } from '../events/index.js'
 import type { Agent, AgentOptions } from '../index.js'
 import { readImages, addImageOption, type ImageFlags } from './images.js'
+import { openStore, readLeaseVariable, type LeaseFence } from '../session/index.js'
 import { toAgentOptions, withAgent, type SessionFlags, type VerbContext } from './session_flags.js'
 
 /** The common flags of the commands that run a task. */
@@ -51,10 +52,13 @@ export async function work(
   const quiet = flags.json ?? io.quiet ?? false
   const copy = flags.events === undefined ? () => {} : createFileSink(flags.events)
   const done: RunChanges = { files: new Set(), commands: 0 }
+  const fence = readLeaseVariable(io.env)
+  let steps = 0
   const onEvent: EventSink = async (event) => {
     if (event.type === 'item.completed') countItem(done, event.item)
     await copy(event)
     await show(event)
+    if (event.type === 'step.completed') await fence?.waitForSave((steps += 1))
   }
   // A file that cannot be written is an error before the work, not after it.
   if (!writeAnswer(flags.lastMessageFile, '', 'a', io)) return 2
@@ -65,7 +69,15 @@ export async function work(
     kernel,
     io,
     { verb, ...omitUndefined({ asked: flags.context }) },
-    { ...toAgentOptions(flags), limits, ...omitUndefined({ verify: flags.verify }), onEvent, quiet, ...options },
+    {
+      ...toAgentOptions(flags),
+      ...(fence && useFence(fence)),
+      limits,
+      ...omitUndefined({ verify: flags.verify }),
+      onEvent,
+      quiet,
+      ...options,
+    },
     async (agent) => {
       if (flags.plan) await agent.setMode('plan')
       await setGoal(agent, flags, io)
@@ -83,6 +95,13 @@ export async function work(
     },
   )
 }
+
+/** Opens sessions that are written only while a worker has the lease of the run. */
+const useFence = (fence: LeaseFence): Pick<AgentOptions, 'providers'> => ({
+  providers: {
+    session: { kept: true, open: (workspace, id, how) => openStore(workspace, id, { ...how, fence }) },
+  },
+})
 
 /** Chooses the sink for progress. In `exec` the component `logging` prints it. */
 async function chooseSink({ deltas, json }: WorkFlags, verb: string, io: Io): Promise<EventSink> {

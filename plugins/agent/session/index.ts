@@ -16,6 +16,7 @@ export {
   resealRecords,
   type Journal,
 } from './journal.js'
+export { LEASE_VARIABLE, LeaseFence, readLeaseVariable, type LeaseState } from './lease.js'
 export { isSessionLocked } from './lock.js'
 export { parseManifest, type ForkMode, listSessions, createPartManifest, type SessionManifest } from './manifest.js'
 export { ManifestWriter } from './manifest_writer.js'

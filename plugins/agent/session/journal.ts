@@ -12,9 +12,9 @@ export const createMark =
   (text) =>
     seal.userMark('session', session, text)
 
-/** Formats a record as a line with its number, the user's mark and a checksum. Secrets are redacted. */
-export function formatRecord(fact: Fact, n: number, turn: number, ts: string, mark: Mark): string {
-  const own = redactValues(JSON.stringify({ n, ts, turn, ...redactFact(fact) }))
+/** Formats a record as a line with its numbers, the user's mark and a checksum. Secrets are redacted. */
+export function formatRecord(fact: Fact, n: number, turn: number, ts: string, mark: Mark, lease?: number): string {
+  const own = redactValues(JSON.stringify({ n, ts, turn, lease, ...redactFact(fact) }))
   const body = `${own.slice(0, -1)},"seal":"${mark(own)}"}`
   return `${body.slice(0, -1)},"crc":"${computeChecksum(body.slice(0, -1))}"}\n`
 }
@@ -54,7 +54,9 @@ const createForeignError = (session: string, what: string): AgentError => {
 
 /** Formats the same records with the mark of this user. */
 export const resealRecords = (records: readonly JournalRecord[], mark: Mark): string =>
-  records.map(({ n, ts, turn, crc: _, seal: __, ...fact }) => formatRecord(fact, n, turn, ts, mark)).join('')
+  records
+    .map(({ n, ts, turn, lease, crc: _, seal: __, ...fact }) => formatRecord(fact, n, turn, ts, mark, lease))
+    .join('')
 
 export interface Journal {
   records: JournalRecord[]

@@ -7,6 +7,7 @@ import { historyFolder } from '../../lib/files/index.js'
 import { openPrivateFile, openPrivateFolder, readPrivateFile, CALLS_FOLDER } from '../../lib/state/index.js'
 import { AgentError, toErrorMessage, type Log, type Store } from '../base/index.js'
 import { createMark } from './journal.js'
+import type { LeaseFence } from './lease.js'
 import { lockSession } from './lock.js'
 
 const largestLog = 64 * 1024 * 1024
@@ -16,11 +17,17 @@ export const isValidSessionId = (id: string): boolean => /^[A-Za-z0-9][A-Za-z0-9
 
 const { O_RDWR, O_CREAT, O_APPEND } = constants
 
+export interface StoreOptions {
+  must_exist: boolean
+  /** The lease under which the session runs for another machine. */
+  fence?: LeaseFence | undefined
+}
+
 /**
  * Opens a session on disk and locks it until it is closed. Throws VT_SESSION_LOCKED, VT_SESSION_NOT_FOUND,
- * VT_SESSION_WRITE.
+ * VT_SESSION_WRITE. With a lease, each write throws VT_QUEUE_LOST once the lease is over.
  */
-export async function openStore(workspace: Workspace, id: string, how: { must_exist: boolean }): Promise<Store> {
+export async function openStore(workspace: Workspace, id: string, how: StoreOptions): Promise<Store> {
   const path = `${CALLS_FOLDER}/${id}`
   if (how.must_exist && !(isValidSessionId(id) && (await workspace.stat(`${path}/messages.jsonl`))))
     throw new AgentError('VT_SESSION_NOT_FOUND', `Session not found: '${id}' in this workspace.`)
@@ -28,7 +35,7 @@ export async function openStore(workspace: Workspace, id: string, how: { must_ex
     Promise.reject(toSessionError(path, error)),
   )
   try {
-    return new DiskStore(workspace, path, folder, await lockSession(workspace, path, folder))
+    return new DiskStore(workspace, path, folder, await lockSession(workspace, path, folder), how.fence)
   } catch (error) {
     await folder.close()
     throw toSessionError(path, error)
@@ -47,11 +54,17 @@ class DiskStore implements Store {
     private readonly path: string,
     private readonly folder: Handle,
     private readonly release: () => Promise<void>,
+    private readonly fence: LeaseFence | undefined,
   ) {
     this.mark = createMark(workspace, basename(path))
   }
 
+  get lease(): number | undefined {
+    return this.fence?.number
+  }
+
   async append(log: Log, line: string): Promise<void> {
+    this.fence?.check()
     try {
       const file = await this.log(log)
       // A synchronous write only copies to the page cache; a trip through the thread pool per line would dominate the
@@ -103,6 +116,7 @@ class DiskStore implements Store {
   }
 
   async write(name: string, text: string): Promise<void> {
+    this.fence?.check()
     if (name.includes('/')) await this.writeInFolder(`${this.path}/${dirname(name)}`, basename(name), text)
     else await this.queueWrite(name, () => replaceFile(`${this.folder.ref}/${name}`, name, text, { durable: true }))
   }
@@ -137,6 +151,7 @@ class DiskStore implements Store {
   }
 
   async cut(log: Log, bytes: number): Promise<void> {
+    this.fence?.check()
     const file = await this.log(log)
     await file.truncate(bytes)
   }

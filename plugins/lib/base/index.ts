@@ -17,6 +17,7 @@ export { countCodePoints, cut, excerpt } from './excerpt.js'
 export { waitForDrain } from './wait_for_drain.js'
 export { foldTypography } from './fold_typography.js'
 export { contentHash, shortenHash } from './hash.js'
+export { readMonotonicClock } from './monotonic_clock.js'
 export { nextCall } from './next_call.js'
 export {
   pluralize,

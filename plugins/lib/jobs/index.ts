@@ -1,4 +1,4 @@
-export { readMonotonicClock } from './clock.js'
+export { readMonotonicClock } from '../base/index.js'
 export { createLostError, createQueueError } from './errors.js'
 export {
   isAfter,

@@ -1,4 +1,4 @@
-import { readMonotonicClock } from './clock.js'
+import { readMonotonicClock } from '../base/index.js'
 import { createLostError } from './errors.js'
 import type { HandleJob, JobLease, JobRecord, JobWorker, WorkOptions } from './types.js'
 

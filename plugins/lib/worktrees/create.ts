@@ -187,7 +187,7 @@ function listSettings(root: string): string[] {
 }
 
 /** Disables all attributes, so that git reads and writes bytes unchanged. */
-const ATTRIBUTES = '* -text !eol -crlf -ident -filter !diff !merge !working-tree-encoding\n'
+export const ATTRIBUTES = '* -text !eol -crlf -ident -filter !diff !merge !working-tree-encoding\n'
 
 /** Creates an empty folder for the files, and the store: a repository that reads no settings but its own. */
 async function createStore(workspace: Workspace, id: string, { common, settings }: Repository): Promise<void> {

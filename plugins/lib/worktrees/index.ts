@@ -1,4 +1,5 @@
 export { findTreeChanges, type TreeChange } from './changes.js'
 export { createWorktree, requireRepository } from './create.js'
 export { mergeWorktree, type MergedFile } from './merge.js'
+export { applyToRun, createBundle, createPatch, patchWorktree, unpackBundle, type RunFolder } from './transfer.js'
 export { dropWorktree, dropSessionWorktrees, findWorktree, type Worktree } from './worktree.js'
