@@ -23,6 +23,7 @@ const nothingToRevert: Told = [
   none,
   /^vtcode: error: No command has changed files here; there is nothing to revert\.\n$/,
 ]
+const noQueue: Told = [3, none, /^vtcode: error: VT_QUEUE_SETTINGS: [\s\S]*\n {2}\S/]
 const noModel: Told = [3, none, /^vtcode: error: VT_LLM_NO_MODEL: [\s\S]*\n {2}\S/]
 const document: Told = [0, /^[[{][^\n]*\n$/, none]
 const same = (told: Told, flag: Told = noFlag, json: Told = noJson): Record<Use, Told> => ({
@@ -79,6 +80,12 @@ const table: Record<string, Record<Use, Told>> = {
     none,
     /^vtcode: error: VT_SESSION_NOT_FOUND: /,
   ]),
+  queue: {
+    nothing: [2, none, /^Usage: vtcode queue/],
+    stdin: [2, none, /^Usage: vtcode queue/],
+    flag: noFlag,
+    json: noJson,
+  },
   resume: same(usage('No session given. Pass an id or --last'), noFlag, usage('No session given')),
   review: same([1, none, /^vtcode: error: VT_REVIEW_NO_DIFF: /], noFlag, [
     1,
@@ -101,6 +108,7 @@ const table: Record<string, Record<Use, Told>> = {
   trust: same([0, /^Nothing in this workspace needs your consent\.\n$/, none]),
   undo: same([1, none, /^vtcode: error: There is nothing to undo\.\n$/]),
   verify: same(missing('certificate')),
+  worker: same(noQueue, noFlag, noQueue),
 }
 // `dependencies` would install programs; `init` and `inspect` have tests of their own.
 const elsewhere = ['dependencies', 'init', 'inspect']
