@@ -25,7 +25,7 @@ export const leftovers = (place: Home): string[] => {
   return existsSync(folder) ? readdirSync(folder).filter((name) => name !== '.gitignore') : []
 }
 
-export const quick = { lock_ms: 1500, stalled_ms: 500 }
+export const quick = { lock_ms: 5000, stalled_ms: 1000 }
 /** Starts `vtcode worker` as a process with the home of a place, and waits until it is ready. */
 export async function startWorker(place: Home, ...flags: string[]): Promise<ChildProcess> {
   let child: ChildProcess | undefined

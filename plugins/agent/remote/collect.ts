@@ -57,7 +57,7 @@ function toFailure({ job_id, state, reason = '' }: JobRecord): VtError {
     return createQueueError(
       'VT_QUEUE_CANCELLED',
       `The job ${job_id} was cancelled: ${message || 'no reason'}.`,
-      'Submit it again.',
+      'Run `vtcode exec --remote` again.',
     )
   return createQueueError(
     code as 'VT_QUEUE_LOST',

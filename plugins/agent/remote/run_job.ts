@@ -113,7 +113,7 @@ class Run {
     throw createQueueError(
       'VT_QUEUE_NO_FILES',
       `The files ${sha256.slice(0, 12)} of the job are missing on the server, or changed.`,
-      'Submit the job again.',
+      'Run `vtcode exec --remote` again.',
     )
   }
 

@@ -10,7 +10,7 @@ import { hold, endTest } from '../../support/held.js'
 import { findFreePort, lacksRedis, skippedRedis, startRedis, type RedisServer } from '../../support/redis.js'
 
 afterEach(endTest)
-const LOCK_MS = 1000
+const LOCK_MS = 3000
 const never = () => new AbortController().signal
 const options = (url: string, more: Partial<EngineOptions> = {}): EngineOptions => ({
   url,
@@ -60,7 +60,7 @@ describe(`the job engine bullmq on Redis${skippedRedis}`, () => {
   afterAll(() => server?.[Symbol.asyncDispose]())
   testJobEngine(lacksRedis, async () => {
     server = await startRedis()
-    return openEngine('bullmq', options(server.url, { lock_ms: 2000, stalled_ms: 1000 }))
+    return openEngine('bullmq', options(server.url, { lock_ms: 5000, stalled_ms: 1000 }))
   })
 })
 
@@ -83,19 +83,19 @@ describe.skipIf(lacksRedis)(`BullMQ on Redis with workers as processes${skippedR
   it('takes neither line nor result of a worker that was stopped longer than its lease and woke up', async () => {
     const redis = hold(await startRedis())
     const engine = await open(redis.url)
-    const first = await startWorker(redis, 'first', { steps: 20 })
+    const first = await startWorker(redis, 'first', { steps: 60 })
     const job = newJob()
     await engine.enqueue('q', job)
     await eventually(async () => (await engine.readLog('q', job.job_id)).length === 3)
     first.kill('SIGSTOP')
-    await startWorker(redis, 'second', { steps: 20 })
+    await startWorker(redis, 'second', { steps: 60 })
     await eventually(async () => (await engine.find('q', job.job_id))?.leases === 2)
     first.kill('SIGCONT')
     const record = await engine.wait('q', job.job_id, never())
     expect(record).toMatchObject({ state: 'completed', result: { name: 'second', lease: 2 } })
     const steps = countedSteps(job.job_id, await engine.readLog('q', job.job_id))
     const from = steps.indexOf('second 1')
-    expect(steps.slice(from)).toEqual(Array.from({ length: 20 }, (_, index) => `second ${index + 1}`))
+    expect(steps.slice(from)).toEqual(Array.from({ length: 60 }, (_, index) => `second ${index + 1}`))
     // The lines before the takeover still count.
     expect(steps.slice(0, 2)).toEqual(['first 1', 'first 2'])
   })

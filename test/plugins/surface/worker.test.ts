@@ -41,7 +41,7 @@ describe.skipIf(lacksRedis)(`vtcode worker on Redis${skippedRedis}`, () => {
   it('writes nothing after a worker was stopped longer than its lease and woke up', async () => {
     const { peer, place } = await onRedis(
       [
-        { toolCalls: [call('unified_exec', { action: 'run', command: 'sleep 4' })] },
+        { toolCalls: [call('unified_exec', { action: 'run', command: 'sleep 9' })] },
         { toolCalls: [write('b.txt', 'second\n')] },
         { content: 'Done.' },
         { toolCalls: [write('b.txt', 'late\n')] },
