@@ -320,6 +320,7 @@ describe('vtcode exec', () => {
     const run = await loaded('exec', 'x')
     expect(run).toMatch(/plugins\/agent\/index\.cjs[^]*core\/_ai-sdk_openai-compatible\.cjs/)
     expect(/ai-sdk[/_](anthropic|google|openai)\b(?!-)/.exec(run)).toBe(null)
+    expect(/core\/_(?:jobs|remote)|job_engine|bullmq|ioredis/.exec(run)).toBe(null)
   })
 
   it('calls nothing excluded by --disallowed-tools or --allowed-tools, under any name; neither adds a tool', async () => {
