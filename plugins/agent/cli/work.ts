@@ -53,6 +53,7 @@ export async function work(
   const copy = flags.events === undefined ? () => {} : createFileSink(flags.events)
   const done: RunChanges = { files: new Set(), commands: 0 }
   const fence = readLeaseVariable(io.env)
+  const signal = fence ? AbortSignal.any([io.signal, fence.watch()]) : io.signal
   let steps = 0
   const onEvent: EventSink = async (event) => {
     if (event.type === 'item.completed') countItem(done, event.item)
@@ -82,10 +83,8 @@ export async function work(
       if (flags.plan) await agent.setMode('plan')
       await setGoal(agent, flags, io)
       const outcome = await Promise.race([
-        flags.deltas
-          ? printLines(agent.stream(whole, { signal: io.signal }), io)
-          : agent.run(whole, { signal: io.signal }),
-        waitAfterAbort(io.signal),
+        flags.deltas ? printLines(agent.stream(whole, { signal }), io) : agent.run(whole, { signal }),
+        waitAfterAbort(signal),
       ])
       if (outcome === undefined) return 130
       const notApplied = formatNotApplied(outcome)

@@ -15,6 +15,7 @@ export interface LeaseState {
 /** Variable with the number and the file of the lease of a run. */
 export const LEASE_VARIABLE = 'VTCODE_LEASE'
 const POLL_MS = 5
+const WATCH_MS = 250
 
 /** Refuses writes without the current lease: of a worker that was stopped, or replaced by another one. */
 export class LeaseFence {
@@ -34,6 +35,20 @@ export class LeaseFence {
   /** Waits until the server has this number of steps. Throws VT_QUEUE_LOST. */
   async waitForSave(steps: number): Promise<void> {
     while (this.check().saved < steps) await sleep(POLL_MS)
+  }
+
+  /** Returns a signal that aborts when the lease is over, also during a long call. */
+  watch(): AbortSignal {
+    const over = new AbortController()
+    const timer = setInterval(() => {
+      try {
+        this.check()
+      } catch (error) {
+        clearInterval(timer)
+        over.abort(error)
+      }
+    }, WATCH_MS).unref()
+    return over.signal
   }
 
   private read(): LeaseState | undefined {

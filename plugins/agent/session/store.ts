@@ -95,6 +95,7 @@ class DiskStore implements Store {
   }
 
   async roll(log: Log): Promise<void> {
+    this.fence?.check()
     const file = await this.log(log)
     if (fstatSync(file.fd).size < largestLog) return
     await this.sync()
@@ -129,6 +130,7 @@ class DiskStore implements Store {
   }
 
   async archive(name: string, text: string): Promise<string> {
+    this.fence?.check()
     await this.writeInFolder(historyFolder, name, text)
     return `${historyFolder}/${name}`
   }

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -21,7 +22,7 @@ describe.skipIf(lacksRedis)(`vtcode worker on Redis${skippedRedis}`, () => {
     const { peer, place } = await onRedis(
       [
         { toolCalls: [call('unified_exec', { action: 'run', command: 'printf x >>count.txt' })] },
-        { toolCalls: [call('unified_exec', { action: 'run', command: 'sleep 20' })] },
+        { toolCalls: [call('unified_exec', { action: 'run', command: 'sleep 600.7' })] },
         { content: 'Done.' },
       ],
       { 'a.txt': 'one\n' },
@@ -35,6 +36,8 @@ describe.skipIf(lacksRedis)(`vtcode worker on Redis${skippedRedis}`, () => {
     const { code, err } = await vtcode(place, ['queue', 'follow', id, '--text'])
     expect([code, err]).toEqual([0, expect.stringContaining('Worker second runs the job.')])
     expect(await place.read('count.txt')).toBe('x')
+    // The run of the killed worker ends with its lease, and its command too.
+    expect(await eventually(() => spawnSync('pgrep', ['-f', 'sleep 600.7']).status === 1)).toBe(true)
     expect(peer.asked.length).toBe(3)
   })
 
