@@ -10,12 +10,13 @@ import {
   type Kernel,
   type Origin,
 } from '../../core/index.js'
+import { changeSetting, parseSettingValue } from './config/change_setting.js'
 import { formatDocument, toOneLine, createPaint, runCommand, say, createVerb } from '../lib/terminal/index.js'
 
 /** Runs `vtcode config`: shows the settings with their origins and checks files. */
 export default async function config(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = createVerb('config', 'Show and check the settings.', io)
+  const command = createVerb('config', 'Show, change and check the settings.', io)
   command
     .command('show', { isDefault: true })
     .description(
@@ -30,6 +31,23 @@ export default async function config(kernel: Kernel, argv: string[], io: Io): Pr
     .description('Print one value as JSON.')
     .argument('<key>', 'for example policy.mode')
     .action((key: string) => void (code = printValue(kernel, key, io)))
+  command
+    .command('set')
+    .description('Change one value in your settings, if they are valid afterwards.')
+    .argument('<key>', 'for example policy.mode')
+    .argument('<value>', 'JSON or a text')
+    .option('--project', 'in the settings of this workspace')
+    .action(async (key: string, value: string, flags: { project?: true }) => {
+      code = await changeSetting(kernel, key, parseSettingValue(value), flags, io)
+    })
+  command
+    .command('unset')
+    .description('Remove one value from your settings.')
+    .argument('<key>')
+    .option('--project', 'from the settings of this workspace')
+    .action(async (key: string, flags: { project?: true }) => {
+      code = await changeSetting(kernel, key, undefined, flags, io)
+    })
   command
     .command('validate')
     .description('Check a settings file; without a file, check those in use.')

@@ -1,4 +1,5 @@
 export { openAllowList } from './allow_list.js'
 export { formatDifference, readOwnFile, requireInside, writeDraft, type FileDraft } from './draft.js'
+export { describeServers, runServerCommand, SERVER_WORDS } from './mcp_servers.js'
 export { createReversal, revertText, type Reversal } from './reversal.js'
 export { draftSettings, findSettingsFile } from './settings.js'

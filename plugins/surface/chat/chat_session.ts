@@ -38,6 +38,7 @@ export class ChatSession {
   private running: AbortController | undefined
   private waiting: readonly string[] = []
   private state = 'Working'
+  private waitsForPerson = false
   /** Tokens, USD and requests since the session was opened; `context`: tokens of the last request. */
   usage = createUsage()
   /** Context window of the model in tokens; 0: unknown. */
@@ -52,6 +53,10 @@ export class ChatSession {
     readonly transcript: Transcript,
     readonly branch: () => string | undefined,
   ) {
+    questions.onWaiting = (waiting) => {
+      this.waitsForPerson = waiting
+      this.showActivity()
+    }
     transcript.onState = (state) => {
       this.state = state
       this.showActivity()
@@ -220,7 +225,7 @@ export class ChatSession {
     const { usage } = this
     const tokens = usage.input + usage.output
     const detail = [...(tokens > 0 ? [`${formatCount(tokens)} tokens`] : []), 'Enter queues'].join(' · ')
-    this.handle.send({ type: 'activity', state: this.state, detail })
+    this.handle.send({ type: 'activity', state: this.waitsForPerson ? 'Waiting for you' : this.state, detail })
   }
 }
 

@@ -2,6 +2,7 @@ import { findNearest } from '../../../core/text/index.js'
 import { MODES } from '../../../core/config/index.js'
 import type { Kernel } from '../../../core/index.js'
 import { listPrompts } from '../../lib/skills/index.js'
+import { describeServers } from '../../lib/own_files/index.js'
 import { say } from '../../lib/terminal/index.js'
 import type { SlashCommand } from '../../tui/index.js'
 import { startNewSession, switchModel, forkSession, rewindSession, resumeSession } from './session_commands.js'
@@ -12,7 +13,6 @@ import {
   formatCost,
   openInspector,
   reviewChange,
-  describeServers,
   showAgents,
   showDiff,
   showHelp,
@@ -33,9 +33,11 @@ const showNote = (chat: ChatSession, text: string): void =>
 const screenCommands: readonly Command[] = [
   {
     name: 'help',
-    description: 'Show keys and commands',
+    description: 'Show commands, keys, or those of skills',
+    arguments: '[keys | skills]',
+    choices: ['keys', 'skills'],
     anytime: true,
-    run: (chat) => showHelp(chat, listSlashCommands(chat.kernel)),
+    run: (chat, rest) => showHelp(chat, rest, ownCommands(), listSlashCommands(chat.kernel)),
   },
   { name: 'model', description: 'Continue with another model', arguments: '[provider/model]', run: switchModel },
   {
@@ -154,13 +156,16 @@ const commonCommands: readonly SlashCommand[] = [
   { name: 'exit', description: 'End the chat' },
 ]
 
+const ownCommands = (): SlashCommand[] =>
+  [...screenCommands, ...commonCommands].sort((a, b) => (a.name < b.name ? -1 : 1))
+
 /** Lists commands for the menu: our own, then those of plugins, skills and servers. */
 export function listSlashCommands(kernel: Kernel): SlashCommand[] {
   const provided = listPrompts(kernel).map(({ offer: { name, description, arguments: texts = [] }, skill }) => {
     const args = skill?.argument_hint ?? texts.map((one) => `<${one.name}>`).join(' ')
     return { name, description, ...(args !== '' && { arguments: args }) }
   })
-  const ours = [...screenCommands, ...commonCommands]
+  const ours = ownCommands()
   return [...ours, ...provided.filter(({ name }) => !ours.some((one) => one.name === name))].sort((a, b) =>
     a.name < b.name ? -1 : 1,
   )

@@ -11,6 +11,8 @@ type OverlayResult = UiEvent & { type: 'overlay_result' }
 
 /** Asks the person questions, one overlay each. */
 export class Questions {
+  /** Called when the first question opens and the last one closes. */
+  onWaiting: (waiting: boolean) => void = () => {}
   private readonly open = new Map<string, (result: OverlayResult) => void>()
   private count = 0
 
@@ -22,17 +24,18 @@ export class Questions {
 
   /** Passes the result of an overlay to its question. */
   handleResult(result: OverlayResult): void {
-    this.open.get(result.id)?.(result)
+    const answer = this.open.get(result.id)
     this.open.delete(result.id)
+    answer?.(result)
   }
 
   /** Closes all questions without an answer. */
   cancelAll(): void {
-    for (const [id, answer] of this.open) {
+    for (const [id, answer] of [...this.open]) {
+      this.open.delete(id)
       this.handle.send({ type: 'close_overlay', id })
       answer({ type: 'overlay_result', id, value: undefined })
     }
-    this.open.clear()
   }
 
   private openOverlay(
@@ -41,12 +44,14 @@ export class Questions {
   ): Promise<OverlayResult> {
     const id = `q${++this.count}`
     return new Promise((resolve) => {
-      this.open.set(id, resolve)
+      this.open.set(id, (result) => (this.onWaiting(this.open.size > 0), resolve(result)))
+      this.onWaiting(true)
       signal.addEventListener(
         'abort',
         () => {
           if (!this.open.delete(id)) return
           this.handle.send({ type: 'close_overlay', id })
+          this.onWaiting(this.open.size > 0)
           resolve({ type: 'overlay_result', id, value: undefined })
         },
         { once: true },

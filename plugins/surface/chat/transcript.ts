@@ -6,6 +6,7 @@ import { truncateForDisplay } from './call_blocks.js'
 
 type ItemOf<T extends Item['type']> = Item & { type: T }
 const MAX_EXCERPT_LINES = 8
+const REFUSED = 'VT_POLICY_NEEDS_APPROVAL'
 const STATUS_MARKS: Record<string, string> = { cancelled: '(stopped)', discarded: '(broken off)' }
 
 /** Writes events of a conversation to the screen: finished items once, growing ones live. */
@@ -114,11 +115,20 @@ export class Transcript {
       .join('  ')
     this.send({ type: 'commit', block: { kind: good ? 'text' : 'error', text: `${good ? '✓' : '✗'} ${words}` } })
     const text: Block | undefined = output && { kind: 'text', text: output.output }
+    // The text of an error is for the model; a person gets its first sentence, and none after an own refusal.
+    if (text && output?.error_code !== undefined) return this.showFailure(words, text, output.error_code)
     const shown = good && item.tool_name !== 'task_tracker' ? undefined : text
     const body: Block | undefined = command ? { kind: 'output', text: command.aggregated_output } : shown
     if (diff) this.showExcerpt(item.tool_name, { kind: 'diff', text: diff })
     else if (body) this.showExcerpt(item.tool_name, body)
     else if (text) this.detail = { title: words, body: [text] }
+  }
+
+  private showFailure(title: string, text: Block, code: string): void {
+    this.detail = { title, body: [text] }
+    if (code === REFUSED) return
+    const [first = ''] = text.text.replace(`ERROR ${code}: `, '').split('\n')
+    this.send({ type: 'commit', block: { kind: 'text', text: `  ${first}` } })
   }
 
   /** Shows the last lines of program output, or the first lines of another result. */
@@ -165,7 +175,7 @@ function describeEnd(
     command?.status === 'in_progress' ? 'still running' : command && command.exit_code === undefined ? 'stopped' : ''
   return [
     output?.exit_code === undefined ? ended : `exit ${output.exit_code}`,
-    output?.error_code ?? '',
+    output?.error_code === REFUSED ? 'not approved' : (output?.error_code ?? ''),
     output ? `${(output.duration_ms / 1000).toFixed(1)} s` : '',
   ]
 }

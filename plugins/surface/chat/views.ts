@@ -1,3 +1,4 @@
+import { truncateLine } from '../../../core/text/index.js'
 import { version } from '../../../core/system/index.js'
 import { openWorkspace, type Kernel } from '../../../core/index.js'
 import { formatChildren, printFailure, readDialogue } from '../../agent/cli/index.js'
@@ -146,36 +147,21 @@ const KEY_HELP: string[][] = [
   ['!command, @path', 'run a command; name a file'],
 ]
 
-/** `/help`: shows keys and commands. */
-export function showHelp(chat: ChatSession, commands: readonly SlashCommand[]): void {
-  const rows = commands.map(({ name, description, arguments: args = '' }) => [
-    toOneLine(`/${name} ${args}`.trim()),
-    toOneLine(description),
-  ])
-  showPage(chat, 'Keys and commands', { kind: 'text', text: formatColumns([...KEY_HELP, ['', ''], ...rows]) })
+/** `/help`: shows commands, keys, or the commands of others, a page each. */
+export function showHelp(
+  chat: ChatSession,
+  page: string,
+  ours: readonly SlashCommand[],
+  all: readonly SlashCommand[],
+): void {
+  const format = (commands: readonly SlashCommand[]) =>
+    commands.map(({ name, description }) => [toOneLine(`/${name}`), truncateLine(toOneLine(description), 60)])
+  const others = all.filter((one) => !ours.includes(one))
+  const pages: Record<string, [title: string, rows: string[][]]> = {
+    '': ['Commands: /help keys, /help skills show more', format(ours)],
+    keys: ['Keys', KEY_HELP],
+    skills: ['Commands of skills, plugins and servers', format(others)],
+  }
+  const [title, rows] = (Object.hasOwn(pages, page) ? pages[page] : undefined) ?? pages['']!
+  showPage(chat, title, { kind: 'text', text: formatColumns(rows) })
 }
-
-/** Describes the configured MCP servers with their tools and prompts, for `/mcp`. */
-export async function describeServers(kernel: Kernel): Promise<string> {
-  await kernel.inspection.loadDeferred()
-  const servers = Object.keys(kernel.settings.mcp.servers)
-  const rows = servers.map((name) => {
-    const own = kernel.inspection.contributions().filter(({ id }) => id.split(/[/:]|__/).includes(name))
-    const provided = own.filter(({ slot, state }) => slot !== undefined && state === 'active')
-    const prompts = provided.filter(({ slot }) => slot!.startsWith('prompt/'))
-    const tools = provided.filter((one) => !prompts.includes(one))
-    const faulty = own.find(({ reason }) => reason !== undefined)
-    const names = [...tools.map(({ slot }) => slot!), ...prompts.map(({ slot }) => slot!.replace('prompt/', '/'))]
-    return [
-      toOneLine(name),
-      formatCount(tools.length, 'tool'),
-      formatCount(prompts.length, 'prompt'),
-      toOneLine(faulty?.reason ?? names.join(', ')).slice(0, 400),
-    ]
-  })
-  return rows.length === 0
-    ? 'No MCP servers are configured. Add them to `mcp.servers` in the settings: see docs/settings.md.'
-    : formatColumns(rows)
-}
-
-const formatCount = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`

@@ -1,5 +1,6 @@
 import { isInside } from '../../../core/system/index.js'
 import type { Io, Kernel } from '../../../core/index.js'
+import { runServerCommand, SERVER_WORDS } from '../../lib/own_files/index.js'
 import { say } from '../../lib/terminal/index.js'
 import { HandshakeRecorder } from './handshake_recorder.js'
 import type { Front } from './front.js'
@@ -11,6 +12,7 @@ import { StdioTransport } from './stdio_transport.js'
 const usage = `Usage: vtcode mcp [--dialect each] [--lean] [--structured]
        vtcode mcp --http [PORT] [--host ADDRESS] [--token-file FILE|--no-token]
        vtcode mcp --doctor
+       vtcode mcp add|list|remove|test: servers of others
 
 Serves the tools to one MCP client over stdin and stdout, or to several over
 HTTP at http://127.0.0.1:PORT/mcp. The mode is auto unless the settings or
@@ -30,6 +32,7 @@ client's user, or is refused when the client cannot ask.
 
 /** Runs `vtcode mcp`: serves the tools to MCP clients. */
 export default async function mcp(kernel: Kernel, words: string[], io: Io): Promise<number> {
+  if (SERVER_WORDS.has(words[0] ?? '')) return runServerCommand(kernel, words, io)
   const presentation: PresentationOptions = {
     lean: words.includes('--lean'),
     structured: words.includes('--structured'),

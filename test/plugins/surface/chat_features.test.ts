@@ -154,7 +154,8 @@ describe('features of the chat screen', () => {
       /^ {2}Which color\? Blue$[^]*^✓ task_tracker .*\n +1 \[ \] first step\n +2 \[ \] second step$/m,
     )
     for (const [command, wanted] of [
-      ['/help', /\/agents \[id\] +Show[^]*\/clear +Start/],
+      ['/help', /\/agents +Show[^]*\/clear +Start/],
+      ['/help keys', /Shift-Enter, Ctrl-G +new line/],
       ['/agents', /explorer +builtin/],
       ['/schedule', /No schedules\./],
       ['/trace', /✓ request_user_input/],
