@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { Contribution, ToolInfo } from '../shapes/index.js'
+import { requireKnownOptions, type Contribution, type ToolInfo } from '../shapes/index.js'
 import { findModulePath, resolveUserFolder } from '../system/index.js'
 import { findRoot, resolveHome, resolveCallMode, resolveEnvironment } from '../config/index.js'
 import { readRequest, renderTemplate, createVocabulary, type CallArguments } from '../input/index.js'
@@ -21,8 +21,25 @@ import {
 } from './kernel_state.js'
 import type { CallOptions, Kernel, KernelInspection, KernelOptions, SurfaceMain } from '../contract/index.js'
 
+const KERNEL_OPTIONS: Readonly<Record<keyof KernelOptions, true>> = {
+  workspace: true,
+  config: true,
+  mode: true,
+  only: true,
+  default_mode: true,
+  verb: true,
+  dialects: true,
+  home: true,
+  env: true,
+  surface: true,
+  log: true,
+  signal: true,
+  timeouts: true,
+}
+
 /** Opens a kernel on one workspace. Throws VT_CONFIG_* when a readable settings file has a fault. */
 export async function createKernel(given: KernelOptions = {}): Promise<Kernel> {
+  requireKnownOptions('createKernel', given, KERNEL_OPTIONS)
   const [options, home, user] = [resolveEnvironment(given), resolveHome(given), resolveUserFolder(given)]
   const folder = options.workspace ? resolve(options.workspace) : findRoot(process.cwd(), home)
   const workspace = openWorkspace(folder, { home, user })

@@ -1,3 +1,4 @@
+export { requireKnownOptions } from './known_options.js'
 export {
   type Answers,
   type Asker,

@@ -1,4 +1,4 @@
-import type { Mode } from '../../core/shapes/index.js'
+import { requireKnownOptions, type Mode } from '../../core/shapes/index.js'
 import type { Kernel } from '../../core/contract/index.js'
 import type { AgentOptions } from './agent_options.js'
 import {
@@ -132,6 +132,26 @@ export interface Agent {
   close(): Promise<void>
 }
 
+const AGENT_OPTIONS: Readonly<Record<keyof AgentOptions, true>> = {
+  model: true,
+  env: true,
+  surface: true,
+  session_id: true,
+  resume: true,
+  fork: true,
+  tools: true,
+  only: true,
+  limits: true,
+  reasoning_effort: true,
+  verify: true,
+  context: true,
+  providers: true,
+  io: true,
+  quiet: true,
+  onEvent: true,
+  onDelta: true,
+}
+
 /**
  * Creates an agent on a kernel; the kernel does not depend on it. Throws AgentError VT_LLM_NO_MODEL, VT_LLM_AUTH,
  * VT_LLM_UNPRICED, VT_CONFIG_INVALID, VT_SESSION_EXISTS; VtError VT_CONFIG_INVALID.
@@ -143,6 +163,7 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
       hint: 'createAgent(await createKernel({ workspace }), { model })',
     })
   }
+  requireKnownOptions('createAgent', options, AGENT_OPTIONS)
   const { thread, close } = await openOwnThread(kernel, options)
   let closed: Promise<void> | undefined
   /** Rejects calls of a closed agent. */

@@ -1,4 +1,4 @@
-import { VtError, type Context, type Handler, type JsonObject, type Notice } from '../../core/index.js'
+import { VtError, type Context, type Handler, type Notice } from '../../core/index.js'
 import { sortByPath, notice, formatNames } from '../lib/base/index.js'
 import {
   createOutlineAnswer,
@@ -101,8 +101,12 @@ async function outlineOthers(
       response_format: 'detailed',
     })
     if (result.ok) {
+      const { files: outlined } = result.output as { files?: unknown }
+      // A handler of others may answer with a digest, which has no files.
+      if (!Array.isArray(outlined))
+        found.notices.push(notice('VT_SEARCH_PARTIAL', `${title}: the plugin answered without \`files\`.`))
       found.files.push(
-        ...((result.output as JsonObject)['files'] as Omit<OutlinedFile, 'isBroken'>[])
+        ...((Array.isArray(outlined) ? outlined : []) as Omit<OutlinedFile, 'isBroken'>[])
           .filter(({ path }) => wanted.has(path))
           .map((file) => ({ ...file, isBroken: false })),
       )
