@@ -1,4 +1,4 @@
-import { html, type Html } from './html.js'
+import { html, type Html } from '../../lib/base/index.js'
 import { formatMoney, formatEnd } from './outline.js'
 import { toArguments, isFailed, type TracedRun, type TracedCall } from '../runs/index.js'
 

@@ -1,6 +1,6 @@
 import { sha256 } from '../../../core/system/index.js'
 import { renderComparison } from './compare.js'
-import { html, Html } from './html.js'
+import { html, Html } from '../../lib/base/index.js'
 import { formatMoney, formatEnd, formatSpan } from './outline.js'
 import { renderOverview } from './page_overview.js'
 import { formatChange, PageIndex, renderTurn, type PageLimits } from './page_parts.js'

@@ -1,4 +1,4 @@
-import { html, type Html } from './html.js'
+import { html, type Html } from '../../lib/base/index.js'
 import { formatSpan } from './outline.js'
 import { isFailed, type StepRecord, type TracedCall, type TracedRun, type TurnRecord } from '../runs/index.js'
 

@@ -1,7 +1,7 @@
 import { visible } from '../../../core/text/index.js'
 import type { FileChange } from '../base/index.js'
 import { formatBoundary } from './atif.js'
-import { html, Html } from './html.js'
+import { html, Html } from '../../lib/base/index.js'
 import { formatBreak, formatMoney, formatSpan } from './outline.js'
 import {
   toArguments,

@@ -16,6 +16,7 @@ export {
 export { countCodePoints, cut, excerpt } from './excerpt.js'
 export { waitForDrain } from './wait_for_drain.js'
 export { foldTypography } from './fold_typography.js'
+export { html, Html } from './html.js'
 export { contentHash, shortenHash } from './hash.js'
 export { readMonotonicClock } from './monotonic_clock.js'
 export { nextCall } from './next_call.js'

@@ -54,6 +54,7 @@ const table: Record<string, Record<Use, Told>> = {
   config: same([0, none, /^All settings have their defaults; --all shows them\.\n$/], noFlag, document),
   docs: same(usage(/\S+ is not the source of vtcode/)),
   doctor: same([0, /^vtcode \d/, none], noFlag, document),
+  eval: same([0, /^Usage: vtcode eval/, none]),
   exec: { ...same(usage('The task is empty. Run vtcode exec'), noFlag, usage('The task is empty')), stdin: noModel },
   export: same([0, /^Usage: vtcode export/, none]),
   help: same(
