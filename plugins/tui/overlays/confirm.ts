@@ -6,7 +6,7 @@ import type { Overlay } from '../types.js'
 import type { OpenOverlay, OverlayAnswer } from './overlay.js'
 
 const MAX_ANSWER_ROWS = 10
-const HELP = '↑ ↓ select · Enter answers · Esc refuses · typed text is kept'
+const HELP = '↑ ↓ select · Enter answers · Esc refuses · text is kept'
 /** Enter in every form that a terminal reports it, with modifiers too. */
 const ENTER = /^\u001b?[\r\n]$|^\u001b\[13(?:[;:][\d;:]+)?u$|^\u001b\[27;\d+;13~$/
 

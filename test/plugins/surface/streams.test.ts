@@ -154,10 +154,10 @@ describe('common flags', () => {
       err: "vtcode: error: Unknown sub-command 'shwo' (did you mean show?); known: list, show, rename, flag, repair, adopt, delete, gc.\nSee `vtcode sessions --help`.\n",
     })
     // A verb with a default sub-command accepts no unknown one; errors of a sub-command name its own help.
-    expect(await vtcode(place, ['config', 'set', 'policy.mode', 'auto'])).toMatchObject({
+    expect(await vtcode(place, ['config', 'sett', 'policy.mode', 'auto'])).toMatchObject({
       code: 2,
       err: expect.stringMatching(
-        /^vtcode: error: Unknown sub-command 'set' .*; known: show, get, validate, path, schema\.\n/,
+        /^vtcode: error: Unknown sub-command 'sett' .*; known: show, get, set, unset, validate, path, schema\.\n/,
       ),
     })
     expect(await vtcode(place, ['plugins', 'new', 'a', '--template', 'x'])).toMatchObject({

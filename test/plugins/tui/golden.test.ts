@@ -168,8 +168,9 @@ async function shown(
   { until, commands = [], keys = [] }: Scene,
   surface: 'inline' | 'alternate',
   how: 'text' | 'styled' = 'text',
+  columns = 72,
 ): Promise<string> {
-  const at = memoryTerminal({ columns: 72, rows: 24 })
+  const at = memoryTerminal({ columns, rows: 24 })
   const files = async (query: string): Promise<string[]> =>
     ['src/main.ts', 'src/map.ts', 'README.md'].filter((path) => path.includes(query))
   const { handle }: { handle: UiHandle } = spawnSession({
@@ -198,6 +199,60 @@ async function shown(
 
 it.each(Object.entries(scenes))('draws the screen of %s like its golden file', async (name, scene) => {
   await expect(await shown(scene, 'inline')).toMatchFileSnapshot(`golden/${name}.txt`)
+})
+/** Questions about an edit, a delete and a command, as the chat asks them. */
+const questions: Record<
+  string,
+  { title: string; body: { kind: 'diff' | 'text' | 'note'; text: string }[]; session: string }
+> = {
+  edit: {
+    title: 'Edit src/greet.js? (+2 −2)',
+    body: [
+      { kind: 'note', text: 'replaces 2 places' },
+      {
+        kind: 'diff',
+        text:
+          '--- a/src/greet.js\n+++ b/src/greet.js\n@@ -98,3 +98,3 @@\n-export const greeting = "hi"\n' +
+          '+export const greeting = "hello, and a line that is longer than any of the terminals of this test, which wraps it"\n' +
+          ' export const b = 2\n-export const c = "hi"\n+export const c = "hello"\n',
+      },
+      { kind: 'note', text: "Mode ask needs approval to edit 'src/greet.js'." },
+    ],
+    session: "all edits in 'src/'",
+  },
+  delete: {
+    title: 'Delete lib? (4 entries, 2.9 KiB)',
+    body: [
+      { kind: 'text', text: 'a/\n  one.txt  2.9 KiB\ne\\u{1b}[2J  0 B\ntwo.txt  4 B' },
+      { kind: 'note', text: "Mode ask needs approval to delete 'lib'." },
+    ],
+    session: '',
+  },
+  run: {
+    title: 'Run `npm test`?',
+    body: [
+      { kind: 'text', text: '$ npm test' },
+      { kind: 'note', text: 'folder: the workspace' },
+      { kind: 'note', text: 'Mode ask needs approval to run `npm test` (`npm test` is not known to only read).' },
+    ],
+    session: "`npm test` in '.'",
+  },
+}
+const widths = [60, 80, 120].flatMap((columns) => Object.keys(questions).map((name) => [name, columns] as const))
+it.each(widths)('draws the question about %s at %i columns like its golden file', async (name, columns) => {
+  const { title, body, session } = questions[name]!
+  const answers = [
+    { key: 'y', value: 'yes', label: 'yes' },
+    ...(session === '' ? [] : [{ value: 'session', label: `yes, this session: ${session}` }]),
+    { value: 'rule', label: 'always, with a rule' },
+    { key: 'n', value: 'no', label: 'no' },
+    { key: 'w', value: 'why', label: 'no, do this instead' },
+  ]
+  const overlay = { kind: 'confirm' as const, id: 'q', title, body, answers, texts: [] }
+  const scene: Scene = { until: /^y yes/m, commands: [{ type: 'overlay', overlay }, status] }
+  const text = await shown(scene, 'inline', 'text', columns)
+  expect(text.split('\n').filter((row) => row.length > columns)).toEqual([])
+  await expect(text).toMatchFileSnapshot(`golden/question_${name}_${columns}.txt`)
 })
 it('shows the same on the second screen, from its first row on', async () => {
   const lines = (await shown(scenes['answer']!, 'alternate')).split('\n')
