@@ -32,11 +32,14 @@ const list: Handler<ListInput, ListOutput> = async ({ input, given }, context) =
   const per_page = Math.min(input.max_results, input.max_items ?? Infinity)
   const start = (input.page - 1) * per_page
   const window = collected.rows.slice(start, start + per_page)
-  const entries = await statEntries(
-    context,
-    window.map((row) => row.path),
-  )
-  const all = window.flatMap((row) => toItem(row, entries.get(row.path), input) ?? [])
+  // A walk knows all that the short form shows. What ripgrep found is checked.
+  const entries = isKnownByWalk(input, target, context.settings.output.response_format)
+    ? undefined
+    : await statEntries(
+        context,
+        window.map(({ path }) => path),
+      )
+  const all = window.flatMap((row) => toItem(row, entries ? entries.get(row.path) : row, input) ?? [])
   const { items, ...size } = fitPage(all, input.page, per_page)
   const isSmaller = size.per_page < per_page
   const left = total - start - (isSmaller ? size.per_page : window.length)
@@ -64,6 +67,16 @@ const list: Handler<ListInput, ListOutput> = async ({ input, given }, context) =
   )
 }
 export default list
+
+/** Returns whether a walk reports all that is shown of an entry: its kind. A followed link is still shown as a link. */
+function isKnownByWalk(
+  { mode, follow, response_format }: ListInput,
+  { kind }: Handle,
+  usual: 'concise' | 'detailed',
+): boolean {
+  const isWalked = kind === 'directory' && mode !== 'find_content' && mode !== 'largest' && !follow
+  return isWalked && (response_format ?? usual) === 'concise'
+}
 
 interface Page {
   page: number
@@ -191,7 +204,7 @@ async function sortBySize(rows: Row[], context: Context): Promise<Row[]> {
 
 function toItem(
   { path, matches }: Row,
-  entry: ListedEntry | undefined,
+  entry: (Pick<Row, 'kind'> & Partial<ListedEntry>) | undefined,
   { mode, path: base, response_format }: ListInput,
 ): ListItem | undefined {
   if (!entry) return undefined
@@ -201,10 +214,10 @@ function toItem(
     path,
     type: entry.kind === 'directory' ? 'dir' : entry.kind === 'link' ? 'symlink' : entry.kind,
     ...(matches !== undefined && { matches }),
-    ...(sized && { size: entry.bytes }),
+    ...(sized && { size: entry.bytes! }),
     name: toBaseName(path),
     depth: Math.max(1, path.split('/').length - root),
-    modified: new Date(entry.mtime_ms).toISOString(),
+    ...(entry.mtime_ms !== undefined && { modified: new Date(entry.mtime_ms).toISOString() }),
     ...(entry.target !== undefined && { target: entry.target }),
   }
 }

@@ -26,8 +26,8 @@ export interface ListItem {
   size?: number
   name: string
   depth: number
-  /** ISO 8601. */
-  modified: string
+  /** ISO 8601. The short form has none. */
+  modified?: string
   target?: string
 }
 export interface ListOutput {

@@ -207,6 +207,30 @@ describe('unified_search/list: filters', () => {
       { path: 'src/util.ts' },
     ])
   })
+  it('lists the same entries in both forms: files, folders, links, pipes, a link as path', async () => {
+    await using ws = await bootKernel({ files: { ...project, 'src/\u00fc.ts': 'x' } })
+    symlinkSync('App.ts', join(ws.root, 'src/alias.ts'))
+    symlinkSync('/etc', join(ws.root, 'src/out'))
+    symlinkSync('nowhere', join(ws.root, 'src/gone'))
+    execFileSync('mkfifo', [join(ws.root, 'src/pipe')])
+    const cases = [
+      { path: 'src' },
+      { mode: 'recursive' },
+      { mode: 'recursive', follow: true },
+      { mode: 'find_name', name_pattern: 'a' },
+      { path: 'src/alias.ts' },
+    ]
+    for (const input of cases) {
+      const forms = await Promise.all(
+        ['concise', 'detailed'].map(async (response_format) =>
+          (await list(ws, { ...input, response_format })).items.map(({ path, type }: any) => [path, type]),
+        ),
+      )
+      expect(forms[0], JSON.stringify(input)).toEqual(forms[1])
+    }
+    await using detailed = await bootKernel({ files: project, config: { output: { response_format: 'detailed' } } })
+    expect((await list(detailed, { path: 'src' })).items[0]).toHaveProperty('modified')
+  })
 })
 
 describe('unified_search/list: pages', () => {
