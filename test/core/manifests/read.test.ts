@@ -96,7 +96,7 @@ describe('readManifest', () => {
     [
       'an unknown kind',
       'name: a\nkind: toolbox',
-      /^VT_MANIFEST_INVALID 'kind' is 'toolbox'; allowed: action, policy, compactor, surface, adapter, provider, language_server, resource, prompt\. a\.yaml:2:1$/,
+      /^VT_MANIFEST_INVALID 'kind' is 'toolbox'; allowed: action, policy, compactor, surface, adapter, provider, language_server, job_engine, resource, prompt\. a\.yaml:2:1$/,
     ],
     ['a wrong type', 'name: a\nrun: echo hello', "VT_MANIFEST_INVALID 'run' is text; a list is needed. a.yaml:2:1"],
     ['a bad name', 'name: A b\nrun: [x]', /^VT_MANIFEST_INVALID 'name' is 'A b', which does not match .* a\.yaml:1:1$/],
