@@ -16,9 +16,9 @@ export interface RemoteFlags {
 }
 export const addRemoteOptions = (command: Command): Command =>
   command
-    .option('--remote', 'run on a machine with `vtcode worker`, and merge the changes here')
-    .option('--detach', 'with --remote: print the id of the job and end')
-    .option('--key <key>', 'with --remote: a run with the same key is started only once')
+    .option('--remote', 'run on another machine; merge changes')
+    .option('--detach', 'with --remote: print the id and end')
+    .option('--key <key>', 'with --remote: start a key only once')
 
 // Flags that need this machine.
 const LOCAL_FLAGS = ['deltas', 'events', 'lastMessageFile', 'plan', 'resume', 'continue', 'image', 'context'] as const
