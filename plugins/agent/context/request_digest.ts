@@ -25,8 +25,27 @@ const redactOnce = (message: Msg): Msg => {
   return known
 }
 
+/** The canonical messages of the last request: the next one has most of them too. */
+export class MessageCache {
+  #texts = new Map<string, string>()
+
+  convert(messages: readonly unknown[]): string[] {
+    const texts = new Map<string, string>()
+    const found = messages.map((message) => {
+      const json = JSON.stringify(message)
+      const text = this.#texts.get(json) ?? toText(JSON.parse(json))
+      texts.set(json, text)
+      return text
+    })
+    this.#texts = texts
+    return found
+  }
+}
+
+const toText = (value: unknown): string => redactValues(toCanonicalJson(value))
+
 /** Converts a request to its canonical form. */
-export function toCanonicalRequest(model: Model, request: ModelRequest): CanonicalRequest {
+export function toCanonicalRequest(model: Model, request: ModelRequest, cache = new MessageCache()): CanonicalRequest {
   const { images } = request
   const { prompt, tools, ...options } = toCallOptions(model, {
     ...request,
@@ -37,12 +56,12 @@ export function toCanonicalRequest(model: Model, request: ModelRequest): Canonic
     }),
   })
   const [system, ...messages] = prompt
-  const toText = (value: unknown) => redactValues(toCanonicalJson(JSON.parse(JSON.stringify(value))))
+  const convert = (value: unknown) => toText(JSON.parse(JSON.stringify(value)))
   return {
-    prompt: toText(system),
-    tools: toText(tools ?? []),
-    options: toText({ ...options, model: model.id }),
-    messages: messages.map(toText),
+    prompt: convert(system),
+    tools: convert(tools ?? []),
+    options: convert({ ...options, model: model.id }),
+    messages: cache.convert(messages),
   }
 }
 
@@ -54,12 +73,13 @@ export const toShortDigest = (text: string): string =>
 export class RequestRecorder {
   #last: readonly string[] = []
   #options: string | undefined
+  readonly #cache = new MessageCache()
 
   record(
     request: ModelRequest,
     { model, settings, window }: { model: Model; settings: Pick<AgentSettings, 'agent'>; window: number },
   ): RequestDigest {
-    const { prompt, tools, options, messages } = toCanonicalRequest(model, request)
+    const { prompt, tools, options, messages } = toCanonicalRequest(model, request, this.#cache)
     const digests = messages.map(toShortDigest)
     const different = this.#last.findIndex((digest, at) => digests[at] !== digest)
     const kept = different < 0 ? this.#last.length : different

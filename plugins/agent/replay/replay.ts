@@ -16,6 +16,7 @@ import {
   limitOutput,
   readInstructionText,
   renderSystemPrompt,
+  MessageCache,
   toCanonicalRequest,
   toShortDigest,
   type CanonicalRequest,
@@ -69,6 +70,7 @@ interface PendingRequest {
 export class Replayer {
   readonly #settings: AgentSettings
   #instructions: Promise<string> | undefined
+  readonly #messages = new MessageCache()
   readonly #tools = new Map<string, ModelRequest['tools']>()
 
   constructor(private readonly options: ReplayOptions) {
@@ -168,19 +170,27 @@ export class Replayer {
     const images = digest.no_images ? undefined : await loadImages(recording, messages)
     const limits = limitOutput(model, computeTokenBudget(model, this.#settings, digest.window))
     const reasoning_effort = digest.effort ?? this.#settings.agent.reasoning_effort
-    const build = ({ system, tools }: SegmentSide, contained: ModelRequest['messages']): CanonicalRequest =>
-      toCanonicalRequest(model, {
-        system,
-        messages: contained,
-        tools: digest.no_tools ? [] : tools,
-        weight: { system: 0, tools: 0 },
-        session_id: '',
-        ...limits,
-        ...(images && { images }),
-        ...(reasoning_effort !== undefined && { reasoning_effort }),
-        ...(digest.without_calls && { without_calls: digest.without_calls }),
-      })
-    const present = build(texts.present, messages)
+    const build = (
+      { system, tools }: SegmentSide,
+      contained: ModelRequest['messages'],
+      cache?: MessageCache,
+    ): CanonicalRequest =>
+      toCanonicalRequest(
+        model,
+        {
+          system,
+          messages: contained,
+          tools: digest.no_tools ? [] : tools,
+          weight: { system: 0, tools: 0 },
+          session_id: '',
+          ...limits,
+          ...(images && { images }),
+          ...(reasoning_effort !== undefined && { reasoning_effort }),
+          ...(digest.without_calls && { without_calls: digest.without_calls }),
+        },
+        cache,
+      )
+    const present = build(texts.present, messages, this.#messages)
     const buildRecorded = () => build(texts.recorded, [])
     if (toShortDigest(present.prompt) !== digest.prompt)
       return {

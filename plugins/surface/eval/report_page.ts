@@ -20,12 +20,12 @@ svg text{font:12px system-ui,sans-serif;fill:var(--ink)}svg .dim{fill:var(--dim)
 .axis{stroke:var(--line)}.bar{fill:var(--model)}.second{fill:var(--tool)}.range{stroke:var(--ink);stroke-width:2}
 .dot{fill:var(--link)}table{font-size:.88rem}.scroll{overflow-x:auto}`
 const WIDTH = 720
-const LABEL_WIDTH = 190
+const LABEL_WIDTH = 270
 const ROW_HEIGHT = 26
-const MAX_LABEL_CHARS = 28
+const MAX_LABEL_CHARS = 40
 
-const cutLabel = (text: string): string =>
-  text.length > MAX_LABEL_CHARS ? `${text.slice(0, MAX_LABEL_CHARS - 1)}…` : text
+const cutLabel = (text: string, most = MAX_LABEL_CHARS): string =>
+  text.length > most ? `${text.slice(0, most - 1)}…` : text
 
 interface Bar {
   label: string
@@ -104,7 +104,7 @@ function renderBars(caption: string, bars: readonly Bar[], most: number): Html {
 function renderRates(report: EvalReport, other: EvalReport | undefined): Html {
   const toBars = ({ models }: EvalReport, second: boolean): Bar[] =>
     models.map(({ model, rate, interval }) => ({
-      label: other ? `${model}, ${second ? 'second' : 'first'} run` : model,
+      label: other ? `${cutLabel(model, 24)}, ${second ? 'second' : 'first'} run` : model,
       value: rate,
       shown: `${formatShare(rate)} (${formatRange(interval)})`,
       range: interval,
@@ -116,7 +116,7 @@ function renderRates(report: EvalReport, other: EvalReport | undefined): Html {
 
 function renderTaskBars({ tasks, models }: EvalReport, unit: string, read: (one: Figures) => number): Html {
   const bars = tasks.map((one) => ({
-    label: models.length > 1 ? `${one.task} ${one.model}` : one.task,
+    label: models.length > 1 ? `${cutLabel(one.task, 20)} ${cutLabel(one.model, 18)}` : one.task,
     value: read(one) / one.samples,
     shown: (read(one) / one.samples).toFixed(unit === 'seconds' ? 1 : 0),
   }))
