@@ -31,6 +31,8 @@ export default async function help(kernel: Kernel, argv: string[], io: Io): Prom
 const SHARED_ROWS: readonly (readonly [string, string])[] = [
   ['trace, export, inspect', 'Show a session: as a page, for programs, live.'],
   ['mcp, acp', 'Serve the tools to MCP clients, the agent to editors.'],
+  ['replay, eval', 'Compare recorded sessions with now; make and run tasks.'],
+  ['skills, plugins', 'List, show, check, create and install skills and plugins.'],
   ['schedule, worker, queue', 'Start tasks at set times; run them on other machines.'],
   ['verify, review', 'Rerun the commands of a certificate; review a change.'],
   ['undo, revert', 'Undo the last call; revert turns of a session.'],

@@ -1,7 +1,6 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { VtError, type JsonObject } from '../../../core/shapes/index.js'
 import type { Io, Kernel } from '../../../core/contract/index.js'
+import { writeStateSync } from '../../../core/system/index.js'
 import { WORKTREES_FOLDER } from '../../../core/trust/index.js'
 import { openWorkspace, type Workspace } from '../../../core/workspace/index.js'
 import {
@@ -17,7 +16,7 @@ import {
 import { patchWorktree, dropWorktree, findTreeChanges, findWorktree } from '../../lib/worktrees/index.js'
 import { createApprover, isInteractive } from '../../lib/terminal/index.js'
 import { isSessionLocked } from '../session/index.js'
-import { CALLS_FOLDER } from '../../lib/state/index.js'
+import { CALLS_FOLDER, openPrivateFolder } from '../../lib/state/index.js'
 import { unpackSession } from './session_archive.js'
 import { THREAD_QUEUE } from './submit.js'
 
@@ -92,12 +91,22 @@ export async function collectRun(
       await dropWorktree(workspace, session_id)
       return { exit_code: result.exit_code, merged: failure.merged }
     }
-    const patch_file = `${WORKTREES_FOLDER}/${session_id}.patch`
-    writeFileSync(join(workspace.root, patch_file), patch, { mode: 0o600 })
+    const patch_file = await keepPatch(workspace, session_id, patch)
     return { exit_code: 1, merged: [], patch_file, problem: failure.problem }
   } finally {
     workspace.close()
   }
+}
+
+/** Writes a patch that could not be merged next to the worktrees, and returns its path. */
+async function keepPatch(workspace: Workspace, session_id: string, patch: Buffer): Promise<string> {
+  const folder = await openPrivateFolder(workspace, WORKTREES_FOLDER)
+  try {
+    writeStateSync(`${folder.ref}/${session_id}.patch`, patch)
+  } finally {
+    await folder.close()
+  }
+  return `${WORKTREES_FOLDER}/${session_id}.patch`
 }
 
 type Merged = { merged: string[] } | { problem: NonNullable<CollectedRun['problem']> }

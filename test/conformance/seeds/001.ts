@@ -752,7 +752,7 @@ export const rows: Row[] = [
         gives(
           'grep_search',
           { pattern: 'match', path: 'many', max_results: 1000 },
-          { matches: { length: 200 }, message: /411/ },
+          { matches: { length: 200 }, message: /At least 201/ },
         ),
       ),
       capped(gives('grep_search', { pattern: 'TODO' }, { matches: { length: 2 } })),

@@ -54,7 +54,7 @@ describe('vtcode completion', () => {
     const flags = ['-c', `manifests=["builtin","${made.home}/mine"]`]
     const { stdout } = await vtcode(made, [...flags, 'completion', '--complete', '--', 'evil', '--'])
     expect([stdout, await made.read('pwned')]).toEqual(['', undefined])
-    expect((await vtcode(made, [...flags, 'completion', '--complete', '--', 'ev'])).stdout).toBe('evil\n')
+    expect((await vtcode(made, [...flags, 'completion', '--complete', '--', 'evi'])).stdout).toBe('evil\n')
   })
 
   it('lists the known shells for an unknown one', async () => {

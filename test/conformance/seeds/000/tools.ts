@@ -513,11 +513,17 @@ export const rows: Row[] = [
   [
     '98',
     'grep: max_results',
-    gives('unified_search', search('grep', { pattern: 'crowd', path: 'crowd', max_results: 3 }), {
-      matches: { length: 3 },
-      total_matches: 40,
-      truncated: true,
-    }),
+    each(
+      gives('unified_search', search('grep', { pattern: 'crowd', path: 'crowd', max_results: 3 }), {
+        matches: { length: 3 },
+        truncated: true,
+      }),
+      gives('unified_search', search('grep', { pattern: 'crowd', path: 'crowd', max_results: 3, count: 'exact' }), {
+        matches: { length: 3 },
+        total_matches: 40,
+        truncated: true,
+      }),
+    ),
   ],
   ['99', 'grep guidance in description', describes('unified_search', /text by regular expression/i)],
   [

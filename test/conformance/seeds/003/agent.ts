@@ -688,8 +688,8 @@ export const rows: Row[] = [
     '47',
     'provider/model validation',
     async () => {
-      const { code, err } = await exec([], ['-m', 'peer/unknown', 'go']).then((one) => one)
-      expect([code !== 0, err]).toEqual([true, expect.stringMatching(/unknown/)])
+      const { code, out } = await exec([], ['--model', 'peer/unknown', 'go'])
+      expect([code !== 0, out]).toEqual([true, expect.stringMatching(/peer\/unknown/)])
     },
   ],
   [
