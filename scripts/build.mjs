@@ -97,7 +97,8 @@ for (const folder of data)
   cpSync(join('build', folder), join('dist', folder), { recursive: true, filter: (file) => !isPage(file) })
 cpSync('build/test', 'dist/test', { recursive: true, filter: (file) => !file.endsWith('.d.ts') })
 // `vtcode/test` carries the published examples, so that a plugin's author can run the table of a slot.
-for (const file of ['tools.md', 'w.json']) cpSync(join('test/fixtures', file), join('dist/test/fixtures', file))
+cpSync('test/fixtures/w.json', 'dist/test/fixtures/w.json')
+writeFileSync('dist/test/fixtures/tools.md', keepExamples(readFileSync('test/fixtures/tools.md', 'utf8')))
 mkdirSync('dist/man')
 writeFileSync('dist/man/vtcode.1', manPage)
 copyGrammars('build')
@@ -171,4 +172,16 @@ function outputsOf(catalogue) {
     kind === 'action' && stage === 'primary' && output ? [[action ?? slot ?? name, output]] : [],
   )
   return Object.fromEntries(slots)
+}
+
+/** Keeps the headings and the blocks of a document; every other line becomes empty, so that line numbers stay. */
+function keepExamples(markdown) {
+  let isBlock = false
+  return markdown
+    .split('\n')
+    .map((line) => {
+      if (line.startsWith('```')) isBlock = !isBlock
+      return isBlock || /^(?:#|```)/.test(line) ? line : ''
+    })
+    .join('\n')
 }

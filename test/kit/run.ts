@@ -7,7 +7,7 @@ import { checkOutput, outputSchema } from './outputs.js'
 import { bootKernel, type Boot, type Files } from './workspace.js'
 
 const fixtures = new URL('../fixtures/', import.meta.url)
-/** The published contracts of the tools, with their examples. */
+/** The examples of the published contracts of the tools, below the headings of their slots. */
 export const published = (): string => readFileSync(new URL('tools.md', fixtures), 'utf8')
 /** Path → text of fixture W, the workspace that every example starts from. */
 export const fixtureW = (): Files => ({

@@ -83,6 +83,7 @@ const probes: Record<string, Record<string, Probe>> = {
       context_lines: { context_lines: 1 },
       max_results: { max_results: 1 },
       skip: { skip: 1 },
+      count: [{ max_results: 1 }, { max_results: 1, count: 'exact' }],
       literal: [{ pattern: 'a.pha' }, { pattern: 'a.pha', literal: true }],
       globs: { globs: '*.md' },
       file_extensions: { file_extensions: ['md'] },
