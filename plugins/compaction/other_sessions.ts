@@ -5,14 +5,13 @@ import { PresentSessions, type Presence } from '../lib/state/index.js'
 /** Surfaces whose sessions end with one call, or belong to a session that is named itself. */
 const UNNAMED = new Set(['call', 'tour', 'verify', 'subagent'])
 
-/** Surfaces of programs that serve several clients: sessions of the same process are named to each other there. */
-const SHARED = new Set(['mcp', 'acp'])
 /** Names of one answer. */
 const MAX_NAMED = 5
 
-/** Names the other sessions that work in the same folder, each once, beginning with the first call of a session. */
+/** Names the sessions of other processes that work in the same folder, each once, beginning with the first call of a session. */
 const other_sessions: Compactor = (result, call, context) => {
-  if (UNNAMED.has(call.caller.surface) || call.caller.depth > 0) return result
+  // A failure ends with the next call; the next success has room for the names.
+  if (!result.ok || UNNAMED.has(call.caller.surface) || call.caller.depth > 0) return result
   const others = listOthers(call, context)
   return others.length === 0 ? result : { ...result, notices: [...(result.notices ?? []), createNotice(others)] }
 }
@@ -32,8 +31,8 @@ function listOthers({ caller: { surface }, session: id, at }: Call, { session, w
       seen.sessions = PresentSessions.open(workspace.root, host.home)
       session.onClose(seen.sessions.add(id, surface, at))
     }
-    const isOther = (one: Presence) =>
-      !seen.named.has(one.session) && (one.pid !== process.pid || (SHARED.has(surface) && SHARED.has(one.surface)))
+    // Sessions of one process are parts of one program, or requests of one client.
+    const isOther = (one: Presence) => !seen.named.has(one.session) && one.pid !== process.pid
     const others = seen.sessions.list().filter(isOther)
     for (const one of others) seen.named.add(one.session)
     return others

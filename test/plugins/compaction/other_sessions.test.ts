@@ -1,25 +1,35 @@
-import { spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createKernel, type Kernel, type Result } from 'vtcode'
+import type { Result } from 'vtcode'
 import { tempWorkspace } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
-import { readProcessStart } from '../../../build/core/system/index.js'
 import { hold } from '../../support/held.js'
 
-const open = async (made: { root: string; home: string }): Promise<Kernel> => {
-  const kernel = await createKernel({ workspace: made.root, home: made.home, env: { HOME: made.home }, mode: 'auto' })
-  hold({ [Symbol.asyncDispose]: () => kernel.close() })
-  return kernel
+type Call = (session: string, surface?: string, input?: object) => Promise<Result>
+interface Place {
+  root: string
+  home: string
 }
-const write = (kernel: Kernel, session: string, content: string): Promise<Result> =>
-  kernel.call(
-    'unified_file',
-    { action: 'write', path: 'a.txt', content, mode: 'overwrite' },
-    { session, surface: 'mcp' },
-  )
-const read = (kernel: Kernel, session: string, surface = 'mcp'): Promise<Result> =>
-  kernel.call('unified_file', { action: 'read', path: 'a.txt' }, { session, surface })
+const read = { action: 'read', path: 'a.txt' }
+const write = { action: 'write', path: 'a.txt', content: 'b\n', mode: 'overwrite' }
+
+/** Starts a process that makes calls in a workspace. */
+async function start({ root, home }: Place): Promise<Call & { end: () => Promise<void>; kill: () => Promise<void> }> {
+  const child = fork('test/support/session_process.mjs', [root, home], { execArgv: [] })
+  hold({ [Symbol.asyncDispose]: async () => void child.kill('SIGKILL') })
+  const closed = once(child, 'exit')
+  await once(child, 'message')
+  const call: Call = async (session, surface = 'library', input = read) => {
+    child.send({ input, session, surface })
+    return ((await once(child, 'message')) as [Result])[0]
+  }
+  const end = async () => void (child.disconnect(), await closed)
+  const kill = async () => void (child.kill('SIGKILL'), await closed)
+  return Object.assign(call, { end, kill })
+}
+const open = async (): Promise<Place> => hold(await tempWorkspace({ 'a.txt': 'a\n' }))
 const listNamed = ({ notices = [] }: Result): string[] =>
   notices
     .filter(({ code }) => code === 'VT_SESSION_OTHERS')
@@ -28,57 +38,46 @@ const listNamed = ({ notices = [] }: Result): string[] =>
 
 describe('sessions in one folder', () => {
   it('names each session to the others before their first write, and once', async () => {
-    const made = hold(await tempWorkspace({ 'a.txt': 'a\n' }))
-    const [one, two] = [await open(made), await open(made)]
-    expect(listNamed(await read(one, 'first'))).toEqual([])
-    expect(listNamed(await read(two, 'second'))).toEqual(['first'])
-    expect(listNamed(await write(one, 'first', 'b\n'))).toEqual(['second'])
-    expect(listNamed(await read(two, 'second'))).toEqual([])
-    expect(listNamed(await read(one, 'first'))).toEqual([])
-    const third = await read(one, 'third')
-    expect(listNamed(third)).toEqual(['first', 'second'])
-    expect(third.notices![0]!.message).toMatch(
-      /^Other sessions work in this folder too: \w+ \(\w+, process \d+, since \d{4}-\d\d-\d\d \d\d:\d\d UTC\); /,
+    const place = await open()
+    const [one, two] = await Promise.all([start(place), start(place)])
+    expect(listNamed(await one('first'))).toEqual([])
+    const begun = await two('second', 'mcp')
+    expect(listNamed(begun)).toEqual(['first'])
+    expect(begun.notices![0]!.message).toMatch(
+      /^Other sessions work in this folder too: first \(library, process \d+, since \d{4}-\d\d-\d\d \d\d:\d\d UTC\)\. /,
     )
+    expect(listNamed(await one('first', 'library', write))).toEqual(['second'])
+    expect(listNamed(await two('second', 'mcp'))).toEqual([])
+    expect(listNamed(await one('first'))).toEqual([])
   })
 
-  it('names no session that has ended, whose process has ended, or of another folder', async () => {
-    const made = hold(await tempWorkspace({ 'a.txt': 'a\n' }))
-    const elsewhere = hold(await tempWorkspace({ 'a.txt': 'a\n' }))
-    const one = await open(made)
-    await read(one, 'ended')
-    await one.close()
-    await read(await open({ root: elsewhere.root, home: made.home }), 'elsewhere')
-    const two = await open(made)
-    await read(two, 'present')
-    const [folder] = readdirSync(join(made.home, '.vtcode/present'))
-      .map((name) => join(made.home, '.vtcode/present', name))
-      .filter((path) => readFileSync(join(path, readdirSync(path)[0]!), 'utf8').includes('"present"'))
-    const [file] = readdirSync(folder!)
-    const present = JSON.parse(readFileSync(join(folder!, file!), 'utf8')) as object
-    const killed = { ...present, session: 'killed', pid: spawnSync('true').pid }
-    writeFileSync(join(folder!, 'killed.json'), JSON.stringify(killed))
-    writeFileSync(join(folder!, 'damaged.json'), '{')
-    const parent = { ...present, session: 'parent', pid: process.ppid, started_at: readProcessStart(process.ppid) }
-    writeFileSync(join(folder!, 'parent.json'), JSON.stringify(parent))
-    expect(listNamed(await read(two, 'new', 'library'))).toEqual(['parent'])
-    expect(listNamed(await read(two, 'newest'))).toEqual(['parent', 'present'])
-    expect(readdirSync(folder!)).not.toContain('killed.json')
+  it('names no session that has ended, that was killed, of another folder or of the same process', async () => {
+    const [place, elsewhere] = [await open(), await open()]
+    const [ended, killed, other, here] = await Promise.all([
+      start(place),
+      start(place),
+      start({ root: elsewhere.root, home: place.home }),
+      start(place),
+    ])
+    await ended('ended')
+    await ended.end()
+    await killed('killed')
+    await killed.kill()
+    await other('elsewhere')
+    expect(listNamed(await here('new'))).toEqual([])
+    expect(listNamed(await here('newer'))).toEqual([])
+    const folders = readdirSync(join(place.home, '.vtcode/present')).map((name) =>
+      join(place.home, '.vtcode/present', name),
+    )
+    expect(folders.map((folder) => readdirSync(folder).length).sort()).toEqual([1, 2])
+    for (const folder of folders) writeFileSync(join(folder, 'damaged.json'), '{')
+    expect(listNamed(await here('newest'))).toEqual([])
   })
 
   it('names no session of a single call from the command line', async () => {
-    const made = hold(await tempWorkspace({ 'a.txt': 'a\n' }))
-    const one = await open(made)
-    await read(one, 'short', 'call')
-    expect(listNamed(await read(one, 'long'))).toEqual([])
-  })
-
-  it('names sessions of one process to each other only where clients share it', async () => {
-    const made = hold(await tempWorkspace({ 'a.txt': 'a\n' }))
-    const one = await open(made)
-    await read(one, 'first', 'library')
-    expect(listNamed(await read(one, 'second', 'library'))).toEqual([])
-    expect(listNamed(await read(one, 'third'))).toEqual([])
-    expect(listNamed(await read(one, 'fourth'))).toEqual(['third'])
+    const place = await open()
+    const [one, two] = await Promise.all([start(place), start(place)])
+    await one('short', 'call')
+    expect(listNamed(await two('long'))).toEqual([])
   })
 })
