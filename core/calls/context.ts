@@ -80,7 +80,7 @@ export interface CallRun {
   readonly cancel: LazyAbort
   readonly options: CallOptions
   readonly depth: number
-  readonly nest: (request: CallRequest, how: DelegatedRights, limit?: EffectLimit) => Promise<Result>
+  readonly nest: (request: CallRequest, how: CallOptions, limit?: EffectLimit) => Promise<Result>
   readonly limit: EffectLimit | undefined
   readonly end: () => void
   /** Collects the notes of policies when a call is only explained. */
@@ -219,7 +219,12 @@ class CallContext implements Context {
     const isOwn = contribution.layer === 'builtin'
     return async (...call: CallArguments<DelegatedRights>) => {
       const request = readRequest(...call)
-      const result = await run.nest(request, pickLessRights(request.options, isOwn), isOwn ? undefined : this.limit)
+      const isCaller = isOwn && !run.limit && request.options?.asCaller === true
+      const less = {
+        ...pickLessRights(request.options, isOwn),
+        audiences: isCaller ? run.options.audiences : undefined,
+      }
+      const result = await run.nest(request, less, isOwn ? undefined : this.limit)
       if (!isOwn && !result.ok) (run.passableCodes ??= new Set()).add(result.error.code)
       return result
     }
@@ -286,9 +291,8 @@ const pickLessRights = (how: DelegatedRights | undefined, isOwn: boolean): Deleg
   ...(how?.mode !== undefined && { mode: how.mode }),
   ...(how?.only !== undefined && { only: how.only }),
   ...(how?.signal !== undefined && { signal: how.signal }),
-  // Code of others must neither add lines to a question nor reach the tools of an agent.
+  // Code of others must not add lines to a question.
   ...(isOwn && how?.origin !== undefined && { origin: how.origin }),
-  asCaller: isOwn && how?.asCaller === true,
 })
 
 /** A plugin, and the effects that its nested calls may have. */

@@ -10,8 +10,8 @@ export interface CallRights extends Reader {
 }
 
 /**
- * Returns the rights of a call from the kernel, or from the outer call; `narrowRights` reduces them. The audiences of a
- * caller count for its own call only. A call that a plugin makes during it has none, except with `asCaller`.
+ * Returns the rights of a call from the kernel, or from the outer call; `narrowRights` reduces them. A nested call has
+ * only the audiences that its outer call passes on.
  */
 export function createCallRights(
   settings: Settings,
@@ -20,11 +20,7 @@ export function createCallRights(
 ): CallRights {
   const mode = resolveCallMode(settings, options.mode)
   return outer
-    ? {
-        mode: pickStricterMode(outer.mode, mode),
-        only: outer.only,
-        ...(options.asCaller && { audiences: options.audiences }),
-      }
+    ? { mode: pickStricterMode(outer.mode, mode), only: outer.only, audiences: options.audiences }
     : { mode, only, audiences: options.audiences, splitReads: options.splitReads }
 }
 

@@ -8,7 +8,7 @@ export interface DelegatedRights {
   signal?: AbortSignal
   /** The line of a script, for questions. Only for built-in plugins. */
   origin?: string
-  /** The call has the audiences of the outer call. Only for built-in plugins. */
+  /** The call has the audiences of the outer call. Only for built-in plugins, and not within a call of another one. */
   asCaller?: boolean
 }
 /** A call of a script that has ended. */

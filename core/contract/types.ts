@@ -68,9 +68,7 @@ export interface CallOptions {
   /** Limits of this call and of those that it makes, in addition to those of the kernel and of outer calls. */
   only?: RightsScope
   /** Audiences of the caller: it can call their tools. For this call only. */
-  audiences?: readonly string[]
-  /** Set by built-in plugins for nested calls, which otherwise have no audiences. */
-  asCaller?: boolean
+  audiences?: readonly string[] | undefined
   /** Creates the services that tools of an audience get as `context.conversation`. For this call only. */
   conversation?: OpenConversation
   /** Hints and next calls use the separate names of read-only actions, as in `tools({ splitReads: true })`. */

@@ -8,7 +8,7 @@ const UNNAMED = new Set(['call', 'tour', 'verify', 'subagent'])
 /** Names of one answer. */
 const MAX_NAMED = 5
 
-/** Names the sessions of other processes that work in the same folder, each once, beginning with the first call of a session. */
+/** Names the sessions of other processes in the same folder, each once, beginning with the first call. */
 const other_sessions: Compactor = (result, call, context) => {
   // A failure ends with the next call; the next success has room for the names.
   if (!result.ok || UNNAMED.has(call.caller.surface) || call.caller.depth > 0) return result

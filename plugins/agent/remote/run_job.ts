@@ -41,6 +41,8 @@ export interface RunPlace {
 
 /** Time between renewals of the lease file, at least, and as a part of the lease. */
 const RENEWALS = { least_ms: 50, share: 0.05 }
+/** The clocks of the machines may differ by this. */
+const MAX_SKEW_MS = 2 * 3_600_000
 const MAX_EVENT_BYTES = 64 * 1024 * 1024
 /** Seconds; the deadline of the job ends a run earlier. */
 const MAX_RUN_SECONDS = 7 * 24 * 3600
@@ -49,7 +51,8 @@ const MAX_RUN_SECONDS = 7 * 24 * 3600
 export async function runJob(place: RunPlace, record: JobRecord, lease: JobLease): Promise<JobResult> {
   const { queue, name } = place
   const { secret, settings, engine } = queue
-  const now = await engine.now()
+  // The clock of a server alone could make every old job valid again.
+  const now = Math.max(await engine.now(), Date.now() - MAX_SKEW_MS)
   const { job_id } = record
   const job = requireSignedJob(record.job, { secret, now, job_id, queue: name, prefix: settings.prefix })
   const folder = join(place.cache, `${job_id}-${lease.number}`)

@@ -52,10 +52,13 @@ const CHANGE_FIELDS = ['old_str', 'new_str', 'edits', 'patch', 'input', 'content
 function listDiffFields({ old_str, edits, patch, input, content }: JsonObject, diff: string | undefined): string[] {
   if (diff === undefined) return []
   if (typeof old_str === 'string') return ['old_str', 'new_str']
-  if (Array.isArray(edits)) return ['edits']
+  if (Array.isArray(edits)) return diff !== '' && edits.every(isPlainEdit) ? ['edits'] : []
   if (patch === diff) return ['patch']
   return input === diff ? ['input'] : typeof content === 'string' ? ['content'] : []
 }
+/** Returns whether a diff of an edit contains all of its fields. */
+const isPlainEdit = (edit: unknown): boolean =>
+  isObject(edit) && Object.keys(edit).every((name) => ['old_str', 'new_str', 'replace_all'].includes(name))
 const toCommandLine = (command: unknown): string =>
   Array.isArray(command) ? command.join(' ') : typeof command === 'string' ? command : JSON.stringify(command)
 
@@ -95,12 +98,14 @@ function describeFiles(files: readonly PlannedFile[], title: string): Intent {
     diffs.push(diffTexts(path, ...texts, DIFF_LIMITS) ?? `${path}: too many changes to compare`)
   }
   const isEmpty = files.every(({ before, after }) => before === after)
+  const notes = files.flatMap((file) => file.notes ?? [])
   return {
     title: `${title} (+${added} −${removed})`,
     notes: [
       ...(replaced > 0 ? [`replaces ${replaced} ${replaced === 1 ? 'place' : 'places'}`] : []),
       ...(files.length > 1 ? [`${files.length} files`] : []),
-      ...(isEmpty ? ['changes nothing'] : []),
+      ...notes.map((note) => truncateLine(note, 400)),
+      ...(isEmpty && notes.length === 0 ? ['changes nothing'] : []),
     ],
     diff: isEmpty ? '' : diffs.join(''),
     shown: new Set(['path', 'mode', 'overwrite', ...CHANGE_FIELDS]),

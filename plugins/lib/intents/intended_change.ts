@@ -50,6 +50,8 @@ export interface PlannedFile {
   after: string | undefined
   /** Places of replacements that change all occurrences. */
   replaced?: number
+  /** Effects of a patch besides text, such as "deletes src/a.js". */
+  notes?: string[]
 }
 
 type Read = (path: string) => Promise<string | undefined>
@@ -134,6 +136,8 @@ async function planPatch({ patch, input }: JsonObject, read: Read): Promise<Plan
   }
   for (const section of parsePatch(text)) {
     const file = await open(section.path)
+    const note = describeSection(section)
+    if (note.length > 0) file.notes = [...(file.notes ?? []), ...note]
     if (section.op === 'add') file.after = joinLines(section.lines, section.newline)
     else if (section.op === 'delete') file.after = undefined
     else {
@@ -144,7 +148,22 @@ async function planPatch({ patch, input }: JsonObject, read: Read): Promise<Plan
       target.after = changes.bytes.toString()
     }
   }
-  return [...files.values()].filter(({ before, after }) => before !== after)
+  const changed = [...files.values()].filter(({ before, after, notes }) => before !== after || notes)
+  // A patch without a plan is shown as the call gives it.
+  return changed.length > 0 ? changed : undefined
+}
+
+/** Describes what a section does besides text. */
+function describeSection(section: ReturnType<typeof parsePatch>[number]): string[] {
+  const { path } = section
+  if (section.op === 'delete') return [`deletes ${path}`]
+  const to = section.op === 'update' && section.to !== undefined ? section.to : undefined
+  const { executable } = section
+  return [
+    ...(to === undefined ? [] : [`${section.op === 'update' && section.isCopy ? 'copies' : 'moves'} ${path} to ${to}`]),
+    ...(executable === true ? [`makes ${to ?? path} executable`] : []),
+    ...(executable === false && section.op === 'update' ? [`makes ${to ?? path} no longer executable`] : []),
+  ]
 }
 
 const joinLines = (lines: readonly string[], ended: boolean): string =>

@@ -5,6 +5,7 @@ import { makeFolder, sha256, writeState } from '../../../core/system/index.js'
 import { redactText, truncateLine } from '../../../core/text/index.js'
 import type { Context, JsonObject, ApprovalMemory } from '../../../core/index.js'
 import { toCanonicalJson } from '../../../core/trust/index.js'
+import { parsePatch } from '../../lib/patch/index.js'
 import { getStartedCommands } from '../../lib/process/index.js'
 import { readWorkdir, listEffectiveInput, type CallFacts } from '../../lib/rules/index.js'
 import { openPrivateFolder } from '../../lib/state/index.js'
@@ -47,9 +48,8 @@ export function findApprovals(
   }
 }
 
-/** The slots that change the text of files. A patch counts while it removes and moves none. */
+/** The slots that change the text of files. A patch counts while it only adds files and changes their text. */
 const EDIT_SLOTS = new Set(['unified_file/edit', 'unified_file/write', 'unified_file/patch', 'apply_patch'])
-const REMOVAL = /^\s*\*{3}\s*(?:Delete\s+File|Move\s+to)\b|^deleted file |^rename |^\+\+\+ "?\/dev\/null/im
 /** More places than this are approved by the exact call. */
 const MAX_EDIT_SCOPES = 4
 
@@ -61,7 +61,7 @@ function createEditScopes({ call }: CallFacts): Scope[] | undefined {
   if (!EDIT_SLOTS.has(call.slot) || call.places.length === 0) return undefined
   if (call.effects.some((effect) => effect !== 'write')) return undefined
   if (call.places.some(({ given, resolved, entry }) => given !== resolved || given !== entry)) return undefined
-  if ([call.input['patch'], call.input['input']].some((text) => typeof text === 'string' && REMOVAL.test(text)))
+  if (![call.input['patch'], call.input['input']].every((text) => typeof text !== 'string' || isPlainPatch(text)))
     return undefined
   const scopes = new Map<string, Scope>()
   for (const { given } of call.places) {
@@ -69,6 +69,19 @@ function createEditScopes({ call }: CallFacts): Scope[] | undefined {
     scopes.set(first!.key, { ...first!, outer })
   }
   return scopes.size > MAX_EDIT_SCOPES ? undefined : [...scopes.values()]
+}
+
+/** Returns whether a patch only adds files and changes text: it removes, moves and copies none, and changes no mode. */
+function isPlainPatch(text: string): boolean {
+  try {
+    return parsePatch(text).every((section) =>
+      section.op === 'add'
+        ? !section.executable
+        : section.op === 'update' && section.to === undefined && section.executable === undefined,
+    )
+  } catch {
+    return false
+  }
 }
 
 /** Lists the scopes that cover a file: its folder and those above it, or the file itself in the root. */

@@ -43,16 +43,32 @@ export async function copyFiles(
     await writeTaskFile(to, `${target}/${path}`, change(path, await from.read(`${folder}/${path}`)), executable)
 }
 
-/** Writes a file, whatever was there. */
-export const writeTaskFile = async (
+/** Writes a file, whatever was there. Throws EvalError where a link is a part of the path. */
+export async function writeTaskFile(
   workspace: Workspace,
   path: string,
   content: Uint8Array | string,
   executable = false,
-): Promise<void> =>
-  void (await workspace.write(
-    path,
-    typeof content === 'string' ? Buffer.from(content) : content,
-    'anything',
-    executable ? { mode: 0o755 } : {},
-  ))
+): Promise<void> {
+  const link = await findLink(workspace, path)
+  if (link !== undefined)
+    throw new EvalError(
+      `'${link}' is a link.`,
+      'Remove it, or choose another folder: no link of a repository is followed.',
+    )
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content
+  await workspace.write(path, bytes, 'anything', executable ? { mode: 0o755 } : {})
+}
+
+/** Returns the first part of a path that is a link. */
+export async function findLink(workspace: Workspace, path: string): Promise<string | undefined> {
+  const parts = path.split('/')
+  for (let count = 1; count <= parts.length; count++) {
+    const [folder, name] = [parts.slice(0, count - 1).join('/') || '.', parts[count - 1]]
+    const entries = await workspace.listNames(folder).catch(() => [])
+    const found = entries.find((entry) => entry.name === name)
+    if (!found) return undefined
+    if (found.kind !== 'directory' && found.kind !== 'file') return parts.slice(0, count).join('/')
+  }
+  return undefined
+}

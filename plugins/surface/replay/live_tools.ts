@@ -1,4 +1,5 @@
 import type { CallOptions, Kernel, Mode, Result, Workspace } from '../../../core/index.js'
+import { pickStricterMode } from '../../../core/config/index.js'
 import { createHiddenFilter } from '../../../core/workspace/index.js'
 import type { FactOf, JournalRecord, Recording, SessionReplay } from '../../agent/cli/index.js'
 import { createWorktree, dropWorktree } from '../../lib/worktrees/index.js'
@@ -85,7 +86,11 @@ async function makeCall(
 ): Promise<{ result: Result } | { why: string }> {
   const prepared = await kernel.resolve(name, input)
   if (prepared?.slot.audience !== undefined) return { why: 'it needs its conversation' }
-  const how = { ...options, ...(approve && { approve }), ...(mode && { mode: kernel.inspection.resolveMode(mode) }) }
+  const how = {
+    ...options,
+    ...(approve && { approve }),
+    ...(mode && { mode: pickStricterMode(kernel.inspection.resolveMode(mode), kernel.inspection.resolveMode()) }),
+  }
   const result = await (prepared ? kernel.call(prepared, how) : kernel.call(name, input, how))
   // A question without an answer says nothing about the tool.
   if (!result.ok && result.error.code === 'VT_POLICY_NEEDS_APPROVAL') return { why: 'it needs an approval' }

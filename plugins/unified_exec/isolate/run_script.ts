@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { problem, type Call, type Context, type Result } from '../../../core/index.js'
 import { createSlotError } from '../../lib/base/index.js'
-import { ScriptAgents } from './script_agents.js'
+import { AGENT_KEYS, ScriptAgents } from './script_agents.js'
 import { renderDeclaration } from './declarations.js'
 import { nameFunctions } from './functions.js'
 import { runIsolate, type RunningScript } from './isolates.js'
@@ -120,12 +120,28 @@ async function answerRequest(
   if (request.op === 'store') {
     const fault = calls.budget.takeRequest(Buffer.byteLength(request.key) + Buffer.byteLength(request.value ?? ''))
     return fault === undefined
-      ? answerStore(context, request)
+      ? answerOwnStore(context, request)
       : { error: createSlotError('VT_EXEC_STORE', fault, { hint: 'Keep fewer and smaller values.' }).problem }
   }
   if (request.op === 'agent') return agents.run(request)
   if (request.op === 'tools') return findDeclarations(request.query, request.line, calls, named)
   return calls.make(request)
+}
+
+/** Answers a request to the store without the keys of kept answers. */
+async function answerOwnStore(
+  context: Context,
+  request: Extract<IsolateRequest, { op: 'store' }>,
+): Promise<CallAnswer> {
+  if (request.action === 'list') {
+    const answer = await answerStore(context, request)
+    return 'value' in answer
+      ? { value: (answer.value as string[]).filter((key) => !key.startsWith(AGENT_KEYS)) }
+      : answer
+  }
+  if (!request.key.startsWith(AGENT_KEYS)) return answerStore(context, request)
+  const message = `Keys that begin with '${AGENT_KEYS}' are those of kept answers.`
+  return { error: createSlotError('VT_EXEC_STORE', message, { hint: 'Choose another key.' }).problem }
 }
 
 /** Number of declarations that one search returns. */

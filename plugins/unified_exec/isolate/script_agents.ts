@@ -4,6 +4,8 @@ import { isObject } from '../../../core/shapes/index.js'
 import { answerStore } from './store.js'
 import type { CallAnswer, ScriptCalls } from './script_calls.js'
 
+/** The keys of kept answers begin with this; scripts cannot use them. */
+export const AGENT_KEYS = 'agent:'
 /** The parts of an agent's answer that the store keeps. */
 const KEPT = ['agent', 'label', 'status', 'summary', 'changed_files', 'worktree', 'cost_usd']
 
@@ -32,7 +34,7 @@ export class ScriptAgents {
   async run({ input, line }: AgentRequest): Promise<CallAnswer> {
     const number = (this.#counts.get(input) ?? 0) + 1
     this.#counts.set(input, number)
-    const key = `agent:${this.#script}:${sha256(input).slice(0, 16)}:${number}`
+    const key = `${AGENT_KEYS}${this.#script}:${sha256(input).slice(0, 16)}:${number}`
     const known = await answerStore(this.context, { action: 'get', key })
     if ('value' in known && known.value !== undefined) return known
     const answer = await this.calls.make({ tool: 'agents/spawn', input, line }, true)

@@ -18,6 +18,9 @@ const files = {
     'name: plain\ndescription: Calls.\neffects: [read]\nmodule: ./plain.js\ninput: { properties: { tool: { type: string } } }\n',
   'plain.js':
     'export default async ({ input }, { call, conversation }) => ({ ok: true, output: { conversation: typeof conversation, result: await call(input.tool, {}) } })\n',
+  'runner.yaml': 'name: runner\ndescription: Runs a script.\neffects: [read]\nmodule: ./runner.js\ninput: {}\n',
+  'runner.js':
+    "export default async (_, { call }) => ({ ok: true, output: { result: await call('unified_exec/code', { code: \"return agent('Report what the folder holds.').catch((error) => error.code)\" }) } })\n",
 }
 async function boot(how: Boot = {}) {
   const place = await tempWorkspace(files)
@@ -42,6 +45,15 @@ const none = {
 }
 
 describe('tool with an audience', () => {
+  it('gives agents to a script of the agent, and none to a script that a plugin starts', async () => {
+    await using one = await boot()
+    const own = "return agent('Report what the folder holds.').catch((error) => error.code)"
+    const direct = await one.kernel.call('unified_exec', { action: 'code', code: own }, ofAgent)
+    expect(JSON.stringify(direct)).not.toContain('VT_AGENT_NONE')
+    const nested = await one.kernel.call('runner', {}, ofAgent)
+    expect(JSON.stringify(nested)).toContain('VT_AGENT_NONE')
+  })
+
   it('lists a tool of an audience for that audience alone', async () => {
     await using one = await boot()
     const { kernel } = one

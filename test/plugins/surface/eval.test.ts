@@ -119,6 +119,16 @@ describe.skipIf(lacks('bwrap'))('vtcode eval init', () => {
     expect(JSON.parse(out).samples).toMatchObject([{ outcome: 'failed', agent: 'success', calls: 1, failed_calls: 0 }])
   })
 
+  it('writes nothing through links of the repository', async () => {
+    const { root } = place
+    mkdirSync(join(root, 'linked'))
+    mkdirSync(join(root, 'elsewhere'))
+    symlinkSync('../elsewhere', join(root, 'linked/tasks'))
+    const { code, err } = await vtcode(place, ['eval', 'init', '--command', 'node --test', '--out', 'linked/tasks'])
+    expect([code, err]).toEqual([1, expect.stringContaining("'linked/tasks' is a link.")])
+    expect(readdirSync(join(root, 'elsewhere'))).toEqual([])
+  })
+
   it('refuses a folder that is no repository, and a project without a known command', async () => {
     await using bare = await home({ url: 'http://127.0.0.1:9' })
     expect((await vtcode(bare, ['eval', 'init'])).err).toContain('is not the top folder of a git repository')

@@ -77,6 +77,21 @@ describe('agents of a script', () => {
     expect(peer.bodies.at(-1).messages.at(-1).content).toContain(JSON.stringify(tools.map(() => 'VT_AGENT_NONE')))
   })
 
+  it('keeps the answers of agents from the store of scripts', async () => {
+    const key = "'agent:x'"
+    const probe = `return [
+  await store.set(${key}, 1).catch((error) => error.code),
+  await store.get(${key}).catch((error) => error.code),
+  await store.delete(${key}).catch((error) => error.code),
+  await store.list('agent:'),
+]`
+    const peer = hold(await startPeer([script(probe), { content: 'done' }]))
+    const place = hold(await home(peer))
+    await vtcode(place, ['exec', '--quiet', '--mode', 'auto', 'go'])
+    const refused = '"VT_EXEC_STORE"'
+    expect(peer.bodies.at(-1).messages.at(-1).content).toContain(`[${refused},${refused},${refused},[]]`)
+  })
+
   it('gives null for a task that fails, prints its error, and starts it again the next time', async () => {
     let failures = 1
     const model = createModel(2, (task) =>

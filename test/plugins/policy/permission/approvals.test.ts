@@ -249,6 +249,11 @@ describe('approval for the session', () => {
     expect(await patch('*** Delete File: src/new.js')).toBe('asked')
     expect(made.asked.at(-1)!.covers).toBeUndefined()
     expect(await patch('*** Update File: src/a.js\n*** Move to: src/b.js\n@@\n-y\n+x')).toBe('asked')
+    // A patch with a mode, and each form in which a patch removes a file.
+    const diff = (text: string) => made.call('apply_patch', { input: text })
+    expect(await diff('diff --git a/src/a.js b/src/a.js\nold mode 100644\nnew mode 100755\n')).toBe('asked')
+    for (const label of ['/dev/null', 'src/a.js\t1970-01-01 00:00:00.000000000 +0000', 'src/a.js\t(nonexistent)'])
+      expect(await diff(`--- src/a.js\n+++ ${label}\n@@ -1 +0,0 @@\n-y\n`)).toBe('asked')
     expect(await made.call('unified_file', { action: 'delete', path: 'src/in', recursive: true })).toBe('asked')
     expect(await made.call('unified_file', { action: 'write', path: 'src/.envrc', content: 'x' })).toBe('asked')
     expect([await write('root', 'q'), await write('root2', 'q')]).toEqual(['run', 'asked'])
