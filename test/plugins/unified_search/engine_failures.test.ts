@@ -59,11 +59,15 @@ const failures: [how: string, body: string][] = [
 ]
 
 const ripgrepCalls: [name: string, tool: string, input: object][] = [
-  ['grep', 'unified_search', { action: 'grep', pattern: 'alpha' }],
+  ['grep', 'unified_search', { action: 'grep', pattern: 'alpha', count: 'exact' }],
   ['grep that finds nothing', 'unified_search', { action: 'grep', pattern: 'absent' }],
   ['grep of a named file', 'unified_search', { action: 'grep', pattern: 'alpha', path: 'd.js' }],
   ['grep of two patterns', 'unified_search', { action: 'grep', patterns: ['alpha', 'other'] }],
-  ['grep with very many matches', 'unified_search', { action: 'grep', pattern: 'alp.a', path: '.', max_results: 1 }],
+  [
+    'grep with very many matches',
+    'unified_search',
+    { action: 'grep', pattern: 'alp.a', path: '.', max_results: 1, count: 'exact' },
+  ],
   ['files with a text', 'unified_search', { action: 'list', mode: 'find_content', content_pattern: 'alpha' }],
   ['files by name', 'unified_search', { action: 'list', mode: 'find_name', name_pattern: '*.js' }],
   ['all files', 'unified_search', { action: 'list', mode: 'recursive' }],
