@@ -1,12 +1,13 @@
 import { InvalidArgumentError } from 'commander'
-import { openWorkspace, VtError, type Io, type Kernel, type Workspace } from '../../core/index.js'
+import { openWorkspace, VtError, type Io, type Kernel } from '../../core/index.js'
+import type { OpenWorkspace } from '../../core/workspace/index.js'
 import { createVerb, formatDocument, runCommand, say, toOneLine } from '../lib/terminal/index.js'
 import { EvalError } from './eval/error.js'
 
 type Agent = typeof import('../agent/cli/index.js')
 interface EvalContext {
   kernel: Kernel
-  workspace: Workspace
+  workspace: OpenWorkspace
   agent: Agent
   io: Io
 }
@@ -139,7 +140,7 @@ function chooseTasks<T extends { name: string }>(tasks: readonly T[], names: rea
   return tasks.filter(({ name }) => names === undefined || names.includes(name))
 }
 
-async function readReport(workspace: Workspace, folder: string) {
+async function readReport(workspace: OpenWorkspace, folder: string) {
   const path = `${workspace.normalize(folder)}/report.json`
   try {
     const report = JSON.parse(await workspace.readText(path)) as ReturnType<

@@ -73,7 +73,7 @@ export type Fact =
   /** The session is a delegated part: the rights that it has, and the number of conversations above it. */
   | { kind: 'rights'; only: RightsScope; depth: number }
   | { kind: 'note'; text: string }
-/** The sources of a segment that a replay cannot find elsewhere; journals before version 0.3 lack them. */
+/** The sources of a segment that a replay cannot find elsewhere; older journals lack them. */
 interface SegmentSources {
   mode?: Mode
   /** The rights of the conversation, if they limit its tools. */

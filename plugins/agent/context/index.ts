@@ -1,7 +1,7 @@
 export { ContextWindow } from './context_window.js'
 export { askForData, type DataRequest } from './ask_for_data.js'
 export { dedupe } from './dedupe.js'
-export { MessageCache, toCanonicalRequest, toShortDigest, type CanonicalRequest } from './request_digest.js'
+export { PartCache, toCanonicalRequest, toShortDigest, type CanonicalRequest } from './request_digest.js'
 export { createCatalog, Segments } from './segment.js'
 export { describeEnvironment, readInstructionText, renderSystemPrompt } from './system_prompt.js'
 export { computeTokenBudget, limitOutput } from './token_budget.js'

@@ -25,14 +25,14 @@ const redactOnce = (message: Msg): Msg => {
   return known
 }
 
-/** The canonical messages of the last request: the next one has most of them too. */
-export class MessageCache {
+/** The canonical parts of the last request: the next one has most of them too. */
+export class PartCache {
   #texts = new Map<string, string>()
 
-  convert(messages: readonly unknown[]): string[] {
+  convert(parts: readonly unknown[]): string[] {
     const texts = new Map<string, string>()
-    const found = messages.map((message) => {
-      const json = JSON.stringify(message)
+    const found = parts.map((part) => {
+      const json = JSON.stringify(part)
       const text = this.#texts.get(json) ?? toText(JSON.parse(json))
       texts.set(json, text)
       return text
@@ -45,7 +45,7 @@ export class MessageCache {
 const toText = (value: unknown): string => redactValues(toCanonicalJson(value))
 
 /** Converts a request to its canonical form. */
-export function toCanonicalRequest(model: Model, request: ModelRequest, cache = new MessageCache()): CanonicalRequest {
+export function toCanonicalRequest(model: Model, request: ModelRequest, cache = new PartCache()): CanonicalRequest {
   const { images } = request
   const { prompt, tools, ...options } = toCallOptions(model, {
     ...request,
@@ -56,13 +56,9 @@ export function toCanonicalRequest(model: Model, request: ModelRequest, cache = 
     }),
   })
   const [system, ...messages] = prompt
-  const convert = (value: unknown) => toText(JSON.parse(JSON.stringify(value)))
-  return {
-    prompt: convert(system),
-    tools: convert(tools ?? []),
-    options: convert({ ...options, model: model.id }),
-    messages: cache.convert(messages),
-  }
+  const parts = [system, tools ?? [], { ...options, model: model.id }, ...messages]
+  const [promptText, toolsText, optionsText, ...texts] = cache.convert(parts)
+  return { prompt: promptText!, tools: toolsText!, options: optionsText!, messages: texts }
 }
 
 /** The first 66 bits of a SHA-256 as base64url. */
@@ -73,7 +69,7 @@ export const toShortDigest = (text: string): string =>
 export class RequestRecorder {
   #last: readonly string[] = []
   #options: string | undefined
-  readonly #cache = new MessageCache()
+  readonly #cache = new PartCache()
 
   record(
     request: ModelRequest,

@@ -16,7 +16,7 @@ import {
   limitOutput,
   readInstructionText,
   renderSystemPrompt,
-  MessageCache,
+  PartCache,
   toCanonicalRequest,
   toShortDigest,
   type CanonicalRequest,
@@ -70,7 +70,7 @@ interface PendingRequest {
 export class Replayer {
   readonly #settings: AgentSettings
   #instructions: Promise<string> | undefined
-  readonly #messages = new MessageCache()
+  readonly #messages = new PartCache()
   readonly #tools = new Map<string, ModelRequest['tools']>()
 
   constructor(private readonly options: ReplayOptions) {
@@ -173,7 +173,7 @@ export class Replayer {
     const build = (
       { system, tools }: SegmentSide,
       contained: ModelRequest['messages'],
-      cache?: MessageCache,
+      cache?: PartCache,
     ): CanonicalRequest =>
       toCanonicalRequest(
         model,

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto'
 import type { Queue } from 'bullmq'
+import { sha256 } from '../../../core/system/index.js'
 
 const PART_BYTES = 768 * 1024
 const CLEANED_AT_ONCE = 1000
-const hash = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
 /** Keeps bytes as entries of a queue that no worker serves. Entry 0 holds the number of parts and comes last. */
 export class BlobStore {
@@ -13,7 +12,7 @@ export class BlobStore {
   ) {}
 
   async put(bytes: Uint8Array): Promise<string> {
-    const id = hash(bytes)
+    const id = sha256(bytes)
     const queue = this.queue()
     await queue.clean(this.ttl_secs * 1000, CLEANED_AT_ONCE, 'wait')
     if ((await this.get(id)) !== undefined) return id
@@ -38,6 +37,6 @@ export class BlobStore {
       pieces.push(Buffer.from(piece.data, 'base64'))
     }
     const bytes = Buffer.concat(pieces)
-    return hash(bytes) === id ? bytes : undefined
+    return sha256(bytes) === id ? bytes : undefined
   }
 }

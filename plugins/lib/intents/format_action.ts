@@ -32,9 +32,7 @@ export function formatAction(tool: string, input: unknown): string | undefined {
   const subject = fields[name!]
   const words = [subject].flat().filter((one) => typeof one === 'string')
   const to = slot === 'unified_file/move' || slot === 'unified_file/copy' ? fields['destination'] : undefined
-  return [verb, truncateLine(words.join(' '), MAX_SUBJECT), ...(typeof to === 'string' ? [`to ${cut(to)}`] : [])]
-    .filter(Boolean)
-    .join(' ')
+  return [verb, cut(words.join(' ')), ...(typeof to === 'string' ? [`to ${cut(to)}`] : [])].filter(Boolean).join(' ')
 }
 
 const cut = (text: string): string => truncateLine(text, MAX_SUBJECT)

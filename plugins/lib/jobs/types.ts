@@ -101,7 +101,7 @@ export interface WorkerInfo {
  * Contract: a queued job survives the death of clients and workers. Of a job id, the first job counts. A worker holds
  * a job by a lease; a job whose worker loses the lease is started once more, then fails with VT_QUEUE_LOST. Results
  * without the lease are refused. Lines of the log stay in order; lines without the lease may appear (readers drop
- * them by `readLines`). Methods throw VT_QUEUE_UNREACHABLE instead of waiting for a silent server.
+ * them by `LineFilter`). Methods throw VT_QUEUE_UNREACHABLE instead of waiting for a silent server.
  */
 export interface JobEngine {
   /** Adds a job; `duplicate` if the queue holds one with this id. */

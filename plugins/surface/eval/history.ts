@@ -1,5 +1,6 @@
 import { realpathSync, rmSync } from 'node:fs'
-import { openWorkspace, redactText, type Workspace } from '../../../core/index.js'
+import { openWorkspace, redactText } from '../../../core/index.js'
+import type { OpenWorkspace } from '../../../core/workspace/index.js'
 import { createTempFolder } from '../../lib/base/index.js'
 import { say, toOneLine } from '../../lib/terminal/index.js'
 import { CommitReader, type BlobEntry, type Commit, type CommitChange } from './commits.js'
@@ -172,7 +173,7 @@ const listStart = ({ before, after }: Candidate): BlobEntry[] => [
 ]
 
 async function writeBlobs(
-  workspace: Workspace,
+  workspace: OpenWorkspace,
   folder: string,
   blobs: readonly BlobEntry[],
   contents: ReadonlyMap<string, Buffer>,
@@ -186,7 +187,7 @@ const toRemoval = (paths: readonly string[]): string[] =>
   paths.length > 0 ? [`rm -f -- ${paths.map(quote).join(' ')}`] : []
 
 /** Writes a task in Harbor's form. Its task.toml is the last file: a folder without it is no task. */
-async function writeTask(workspace: Workspace, folder: string, candidate: Candidate): Promise<void> {
+async function writeTask(workspace: OpenWorkspace, folder: string, candidate: Candidate): Promise<void> {
   const { commit, changes, before, after, contents, command, image } = candidate
   const tests = after.filter(({ path }) => isTest(path))
   const changed = new Set(changes.map(({ path }) => path))

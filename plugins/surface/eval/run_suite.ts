@@ -1,5 +1,6 @@
-import { createHash } from 'node:crypto'
-import type { Io, Workspace } from '../../../core/index.js'
+import type { Io } from '../../../core/index.js'
+import { sha256 } from '../../../core/system/index.js'
+import type { OpenWorkspace } from '../../../core/workspace/index.js'
 import { say, toOneLine } from '../../lib/terminal/index.js'
 import { EvalError } from './error.js'
 import { hasNoModel, runSample, SOLUTION, type Sample, type SampleContext } from './sample.js'
@@ -21,7 +22,7 @@ export interface RunOptions {
   samples: number
 }
 
-const toDigest = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex')
+const toDigest = (value: unknown): string => sha256(JSON.stringify(value))
 /** The file of a sample: the digest keeps names of models apart that differ in other characters only. */
 const toSampleFile = ({ task, model, sample }: Pick<Sample, 'task' | 'model' | 'sample'>): string => {
   const names = [task, model].map((name) => name.replace(/[^\w.-]/g, '_').slice(0, 60))
@@ -73,7 +74,7 @@ function tryTask(context: SampleContext, task: EvalTask, one: Pick<Sample, 'mode
 }
 
 async function requireSameSuite(
-  workspace: Workspace,
+  workspace: OpenWorkspace,
   folder: string,
   { suite, tasks }: { suite: string; tasks: readonly EvalTask[] },
 ): Promise<void> {
@@ -92,7 +93,7 @@ async function requireSameSuite(
 
 /** Reads a sample of an earlier run; `undefined` if there is none, or for a file of something else. */
 async function readSample(
-  workspace: Workspace,
+  workspace: OpenWorkspace,
   path: string,
   wanted: Pick<Sample, 'task' | 'model' | 'sample'>,
 ): Promise<Sample | undefined> {

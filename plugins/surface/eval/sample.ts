@@ -1,6 +1,7 @@
 import { realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { openWorkspace, redactText, type Io, type Kernel, type Workspace } from '../../../core/index.js'
+import { openWorkspace, redactText, type Io, type Kernel } from '../../../core/index.js'
+import type { OpenWorkspace } from '../../../core/workspace/index.js'
 import { createTempFolder } from '../../lib/base/index.js'
 import { runInSandbox, withKernel, type TaskScriptEnd } from './sandboxed_script.js'
 import { localizeScript, type EvalTask } from './task.js'
@@ -32,7 +33,7 @@ export interface Sample {
 export interface SampleContext {
   kernel: Kernel
   /** The workspace with the suite. */
-  workspace: Workspace
+  workspace: OpenWorkspace
   io: Io
   slot: string
 }
@@ -97,7 +98,7 @@ async function copyInto(
   { workspace }: SampleContext,
   task: EvalTask,
   [from, to]: readonly [string, string],
-  scratch: Workspace,
+  scratch: OpenWorkspace,
 ): Promise<void> {
   const source = `${task.folder}/${from}`
   const target = to === '.' ? 'work' : `work/${to}`
@@ -155,7 +156,7 @@ const copyScripts = (
   { folder, container_folder }: EvalTask,
   name: 'tests' | 'solution',
   root: string,
-  scratch: Workspace,
+  scratch: OpenWorkspace,
 ): Promise<void> =>
   copyFiles([workspace, `${folder}/${name}`], [scratch, name], (path, bytes) =>
     path.endsWith('.sh')
@@ -170,7 +171,12 @@ const copyScripts = (
       : bytes,
   )
 
-async function runSolution(context: SampleContext, task: EvalTask, root: string, scratch: Workspace): Promise<Work> {
+async function runSolution(
+  context: SampleContext,
+  task: EvalTask,
+  root: string,
+  scratch: OpenWorkspace,
+): Promise<Work> {
   await copyScripts(context, task, 'solution', root, scratch)
   const how = { workdir: 'work', seconds: task.agent_secs, signal: context.io.signal }
   const { duration_ms } = await withKernel(context.kernel, root, (there) =>
@@ -185,7 +191,7 @@ async function verify(
   context: SampleContext,
   task: EvalTask,
   root: string,
-  scratch: Workspace,
+  scratch: OpenWorkspace,
 ): Promise<{ end: TaskScriptEnd; reward: number | undefined }> {
   await copyScripts(context, task, 'tests', root, scratch)
   await writeTaskFile(scratch, 'logs/verifier/.keep', '')
@@ -199,7 +205,7 @@ async function verify(
 
 const MAX_REWARD_BYTES = 64 * 1024
 
-async function readReward(scratch: Workspace): Promise<number | undefined> {
+async function readReward(scratch: OpenWorkspace): Promise<number | undefined> {
   const read = async (name: string) =>
     (await scratch.stat(`logs/verifier/${name}`))?.kind === 'file'
       ? scratch.readText(`logs/verifier/${name}`, { max_bytes: MAX_REWARD_BYTES }).catch(() => '')

@@ -1,4 +1,5 @@
-import type { Workspace } from '../../../core/index.js'
+import { VtError, type Workspace } from '../../../core/index.js'
+import type { OpenWorkspace } from '../../../core/workspace/index.js'
 import { EvalError } from './error.js'
 
 /** A file below a folder: its path relative to the folder, and whether it can be executed. */
@@ -36,7 +37,7 @@ export async function listTaskFiles(workspace: Workspace, folder: string): Promi
 /** Copies the files below a folder to a folder of another workspace. `change` may replace their bytes. */
 export async function copyFiles(
   [from, folder]: readonly [Workspace, string],
-  [to, target]: readonly [Workspace, string],
+  [to, target]: readonly [OpenWorkspace, string],
   change: (path: string, bytes: Buffer) => Buffer = (_, bytes) => bytes,
 ): Promise<void> {
   for (const { path, executable } of await listTaskFiles(from, folder))
@@ -45,30 +46,16 @@ export async function copyFiles(
 
 /** Writes a file, whatever was there. Throws EvalError where a link is a part of the path. */
 export async function writeTaskFile(
-  workspace: Workspace,
+  workspace: OpenWorkspace,
   path: string,
   content: Uint8Array | string,
   executable = false,
 ): Promise<void> {
-  const link = await findLink(workspace, path)
-  if (link !== undefined)
-    throw new EvalError(
-      `'${link}' is a link.`,
-      'Remove it, or choose another folder: no link of a repository is followed.',
-    )
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
-  await workspace.write(path, bytes, 'anything', executable ? { mode: 0o755 } : {})
-}
-
-/** Returns the first part of a path that is a link. */
-export async function findLink(workspace: Workspace, path: string): Promise<string | undefined> {
-  const parts = path.split('/')
-  for (let count = 1; count <= parts.length; count++) {
-    const [folder, name] = [parts.slice(0, count - 1).join('/') || '.', parts[count - 1]]
-    const entries = await workspace.listNames(folder).catch(() => [])
-    const found = entries.find((entry) => entry.name === name)
-    if (!found) return undefined
-    if (found.kind !== 'directory' && found.kind !== 'file') return parts.slice(0, count).join('/')
+  try {
+    await workspace.createLinkFreeView([path]).write(path, bytes, 'anything', executable ? { mode: 0o755 } : {})
+  } catch (error) {
+    if (!(error instanceof VtError && error.code === 'VT_FILE_STALE')) throw error
+    throw new EvalError(`'${path}' is a link, or lies below one.`, 'Remove the link, or choose another folder.')
   }
-  return undefined
 }
