@@ -39,7 +39,7 @@ export async function describeIntent(kernel: Kernel, { slot, input }: Approval['
   const diff = buildIntendedDiff(fields)
   const { command, url } = fields
   return {
-    title: diff !== undefined && action !== undefined ? `${title} (${countDiff(diff)})` : title,
+    title: diff !== undefined && action !== undefined ? `${title} (${formatDiffCounts(diff)})` : title,
     ...(command !== undefined && { command: toCommandLine(command) }),
     notes: typeof url === 'string' ? [`address: ${truncateLine(url, 2000)}`] : [],
     ...(diff !== undefined && { diff }),
@@ -113,4 +113,6 @@ function describeFiles(files: readonly PlannedFile[], title: string): Intent {
 }
 
 const countLines = (text: string, mark: RegExp): number => text.split('\n').filter((line) => mark.test(line)).length
-const countDiff = (diff: string): string => `+${countLines(diff, /^\+(?!\+\+ )/)} −${countLines(diff, /^-(?!-- )/)}`
+/** Counts the added and removed lines of a diff: "+2 −1". */
+export const formatDiffCounts = (diff: string): string =>
+  `+${countLines(diff, /^\+(?!\+\+ )/)} −${countLines(diff, /^-(?!-- )/)}`

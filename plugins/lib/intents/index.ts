@@ -1,4 +1,4 @@
-export { describeIntent, type Intent } from './describe_intent.js'
+export { describeIntent, formatDiffCounts, type Intent } from './describe_intent.js'
 export { formatAction } from './format_action.js'
 export {
   buildIntendedDiff,

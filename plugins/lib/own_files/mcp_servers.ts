@@ -89,9 +89,7 @@ function listServers(kernel: Kernel, io: Io): number {
 /** Starts a server and lists its tools. */
 async function testServer(kernel: Kernel, name: string, io: Io): Promise<number> {
   await kernel.inspection.loadDeferred()
-  const own = kernel.inspection.contributions().filter(({ id }) => id.split(/[/:]|__/).includes(name))
-  const provided = own.filter(({ slot, state }) => slot !== undefined && state === 'active')
-  const reason = own.find((one) => one.reason !== undefined)?.reason
+  const { provided, reason } = findOffers(kernel, name)
   if (provided.length === 0) {
     say(io, 'error', `${name}: ${toOneLine(reason ?? 'the server provides no tool')}`)
     return 1
@@ -101,22 +99,29 @@ async function testServer(kernel: Kernel, name: string, io: Io): Promise<number>
   return 0
 }
 
+/** Finds what a server provides, and the reason where a part of it is missing. */
+function findOffers({ inspection }: Kernel, name: string) {
+  const own = inspection.contributions().filter(({ id }) => id.split(/[/:]|__/).includes(name))
+  return {
+    provided: own.filter(({ slot, state }) => slot !== undefined && state === 'active'),
+    reason: own.find((one) => one.reason !== undefined)?.reason,
+  }
+}
+
 /** Describes the configured MCP servers with their tools and prompts, for `/mcp`. */
 export async function describeServers(kernel: Kernel): Promise<string> {
   await kernel.inspection.loadDeferred()
   const servers = Object.keys(kernel.settings.mcp.servers)
   const rows = servers.map((name) => {
-    const own = kernel.inspection.contributions().filter(({ id }) => id.split(/[/:]|__/).includes(name))
-    const provided = own.filter(({ slot, state }) => slot !== undefined && state === 'active')
+    const { provided, reason } = findOffers(kernel, name)
     const prompts = provided.filter(({ slot }) => slot!.startsWith('prompt/'))
     const tools = provided.filter((one) => !prompts.includes(one))
-    const faulty = own.find(({ reason }) => reason !== undefined)
     const names = [...tools.map(({ slot }) => slot!), ...prompts.map(({ slot }) => slot!.replace('prompt/', '/'))]
     return [
       toOneLine(name),
       formatCount(tools.length, 'tool'),
       formatCount(prompts.length, 'prompt'),
-      toOneLine(faulty?.reason ?? names.join(', ')).slice(0, 400),
+      toOneLine(reason ?? names.join(', ')).slice(0, 400),
     ]
   })
   return rows.length === 0

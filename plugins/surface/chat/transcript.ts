@@ -1,5 +1,5 @@
 import { describeInput, formatPartLine, type EventSink } from '../../agent/cli/index.js'
-import { buildIntendedDiff, formatAction } from '../../lib/intents/index.js'
+import { buildIntendedDiff, formatAction, formatDiffCounts } from '../../lib/intents/index.js'
 import type { Delta, Item, ThreadEvent } from '../../agent/index.js'
 import type { Block, UiHandle } from '../../tui/index.js'
 import { truncateForDisplay } from './call_blocks.js'
@@ -110,7 +110,11 @@ export class Transcript {
       this.send({ type: 'live', id, block: { kind: 'text', text: '' }, done: true })
     const good = item.outcome === 'success' && command?.status !== 'failed'
     const diff = good ? buildIntendedDiff(item.arguments) : undefined
-    const words = [describeCall(item), ...countChanges(diff), ...describeEnd(output, command)]
+    const words = [
+      describeCall(item),
+      ...(diff === undefined ? [] : [formatDiffCounts(diff)]),
+      ...describeEnd(output, command),
+    ]
       .filter(Boolean)
       .join('  ')
     this.send({ type: 'commit', block: { kind: good ? 'text' : 'error', text: `${good ? '✓' : '✗'} ${words}` } })
@@ -159,13 +163,6 @@ export class Transcript {
 /** Names a call by what it does, else by its tool and first input. */
 const describeCall = ({ tool_name, arguments: input }: ItemOf<'tool_invocation'>): string =>
   formatAction(tool_name, input) ?? `${tool_name} ${describeInput(input)}`
-
-function countChanges(diff: string | undefined): string[] {
-  if (diff === undefined) return []
-  const count = (mark: string): number => diff.split('\n').filter((line) => line.startsWith(mark)).length
-  const marks = (mark: string): number => count(mark) - count(`${mark.repeat(3)} `)
-  return [`+${marks('+')} −${marks('-')}`]
-}
 
 function describeEnd(
   output: ItemOf<'tool_output'> | undefined,
