@@ -767,7 +767,7 @@ export interface BuiltinSlots {
       response_format?: 'concise' | 'detailed'
       session_id: string
       input?: string
-      /** As pasted into a terminal. */
+      /** As a paste. */
       paste?: boolean
       /** Such as enter, esc, ctrl-c, f1. */
       keys?: (
@@ -998,7 +998,7 @@ export interface BuiltinSlots {
       response_format?: 'concise' | 'detailed'
       session_id: string
       input?: string
-      /** As pasted into a terminal. */
+      /** As a paste. */
       paste?: boolean
       /** Such as enter, esc, ctrl-c, f1. */
       keys?: (
@@ -1483,7 +1483,7 @@ export interface BuiltinSlots {
       max_results?: number
       /** Default: `0`. */
       skip?: number
-      /** Counts all matches though the answer is full. */
+      /** Counts all matches. */
       count?: 'exact'
       /** Plain text. Default: `false`. */
       literal?: boolean

@@ -54,7 +54,7 @@ it('answers grep in JavaScript as ripgrep does', async () => {
     { pattern: 'alpha', file_extensions: ['ts'] },
     { pattern: 'alpha', path: 'out' },
   ]) {
-    const [ours, theirs] = await both(ws, { action: 'grep', ...input })
+    const [ours, theirs] = await both(ws, { action: 'grep', count: 'exact', ...input })
     expect(ours, JSON.stringify(input)).toEqual(theirs)
   }
 })
