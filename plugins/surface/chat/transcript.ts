@@ -110,22 +110,17 @@ export class Transcript {
       this.send({ type: 'live', id, block: { kind: 'text', text: '' }, done: true })
     const good = item.outcome === 'success' && command?.status !== 'failed'
     const diff = good ? buildIntendedDiff(item.arguments) : undefined
-    const words = [
-      describeCall(item),
-      ...(diff === undefined ? [] : [formatDiffCounts(diff)]),
-      ...describeEnd(output, command),
-    ]
-      .filter(Boolean)
-      .join('  ')
+    const counts = diff === undefined ? '' : formatDiffCounts(diff)
+    const words = [describeCall(item), counts, ...describeEnd(output, command)].filter(Boolean).join('  ')
     this.send({ type: 'commit', block: { kind: good ? 'text' : 'error', text: `${good ? '✓' : '✗'} ${words}` } })
     const text: Block | undefined = output && { kind: 'text', text: output.output }
     // The text of an error is for the model; a person gets its first sentence, and none after an own refusal.
     if (text && output?.error_code !== undefined) return this.showFailure(words, text, output.error_code)
-    const shown = good && item.tool_name !== 'task_tracker' ? undefined : text
-    const body: Block | undefined = command ? { kind: 'output', text: command.aggregated_output } : shown
-    if (diff) this.showExcerpt(item.tool_name, { kind: 'diff', text: diff })
-    else if (body) this.showExcerpt(item.tool_name, body)
-    else if (text) this.detail = { title: words, body: [text] }
+    if (diff) return this.showExcerpt(item.tool_name, { kind: 'diff', text: diff })
+    if (command) return this.showExcerpt(item.tool_name, { kind: 'output', text: command.aggregated_output })
+    if (!text) return
+    if (!good || item.tool_name === 'task_tracker') this.showExcerpt(item.tool_name, text)
+    else this.detail = { title: words, body: [text] }
   }
 
   private showFailure(title: string, text: Block, code: string): void {
