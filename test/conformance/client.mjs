@@ -16,7 +16,8 @@ const {
 process.env.BROWSER = fileURLToPath(new URL('../support/browser.mjs', import.meta.url))
 const auth = { type: 'oauth', client_id, ...(client_secret && { client_secret }) }
 const config = {
-  mcp: { servers: { suite: { type: 'streamable-http', url, auth } } },
+  // The suite starts about thirty of these processes at once.
+  mcp: { servers: { suite: { type: 'streamable-http', url, auth, startup_timeout_secs: 100 } } },
   web: { private_hosts: ['*'] },
   policy: { mode: 'auto', allow: ['mcp__suite__*'] },
 }
