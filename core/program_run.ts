@@ -9,6 +9,7 @@ import {
   writeCrashReport,
   LOG_LEVELS,
   readCommandLine,
+  requireReachingFlags,
   type CommandLine,
 } from './cli/index.js'
 import { resolveHome } from './config/index.js'
@@ -79,7 +80,9 @@ export class ProgramRun {
 
   async #run(argv: readonly string[]): Promise<number> {
     const { stdout, stderr, signal, onInterrupt, front } = this.#host
-    const { options, env: extraEnv, log, quiet, ...line } = readCommandLine(argv)
+    const commandLine = readCommandLine(argv)
+    requireReachingFlags(commandLine)
+    const { options, env: extraEnv, log, quiet, ...line } = commandLine
     const { verb, rest } = this.#readTask(line)
     if (verb === undefined && rest.some((word) => VERSION_FLAGS.has(word))) {
       stdout.write(`${version}\n`)

@@ -76,6 +76,25 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
   return line
 }
 
+/** Throws a CommandLineError for a flag that the runs of a worker, which are programs of their own, would not have. */
+export function requireReachingFlags({ verb, rest, options }: CommandLine): void {
+  if (verb !== 'worker' && !(verb === 'exec' && rest.includes('--remote'))) return
+  const { mode, dialects, only, config = [] } = options
+  const lost = {
+    '--mode (use --max-mode)': verb === 'worker' && mode !== undefined,
+    '--dialect': dialects !== undefined,
+    '--allowed-tools or --disallowed-tools': only !== undefined,
+    '--config or --disallowed-tools': [config]
+      .flat()
+      .some((one) => typeof one !== 'string' || !one.startsWith('automation.distributed.')),
+  }
+  const flag = Object.entries(lost).find(([, isLost]) => isLost)?.[0]
+  if (flag !== undefined)
+    throw new CommandLineError(
+      `The runs of a worker do not get ${flag}. Write settings into ~/.vtcode/vtcode.config.yaml of its user.`,
+    )
+}
+
 /** Takes the verb, or a flag of the usual verb with its value. Returns whether the word was taken. */
 function takesVerb(line: CommandLine, word: string, words: string[]): boolean {
   if (!word.startsWith('-')) line.verb = word

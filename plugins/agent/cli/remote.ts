@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Command } from 'commander'
 import { omitUndefined, VtError } from '../../../core/shapes/index.js'
 import type { Io, Kernel } from '../../../core/contract/index.js'
@@ -45,18 +46,24 @@ export async function runRemotely(
   }
   return withQueue(kernel, io, async (queue) => {
     const { submitRun } = await import('../remote/index.js')
+    const payload = omitUndefined({
+      prompt: task,
+      model: toModelId(flags.model, flags.provider),
+      verify: flags.verify,
+      max_turns: flags.maxTurns,
+      max_budget_usd: flags.maxBudgetUsd,
+    }) as Job['payload']
+    const mode = kernel.inspection.resolveMode()
     const { job, isNew } = await submitRun(kernel, queue, {
-      mode: kernel.inspection.resolveMode(),
+      mode,
       key: flags.key,
       session_id: flags.sessionId,
-      payload: omitUndefined({
-        prompt: task,
-        model: toModelId(flags.model, flags.provider),
-        verify: flags.verify,
-        max_turns: flags.maxTurns,
-        max_budget_usd: flags.maxBudgetUsd,
-      }) as Job['payload'],
+      payload,
     })
+    if (!isNew && !isDeepStrictEqual({ mode, payload }, { mode: job.mode, payload: job.payload })) {
+      say(io, 'error', `The key is that of job ${job.job_id} with another task, mode or flags. Use another --key.`)
+      return 2
+    }
     if (!isNew) say(io, 'info', `The job ${job.job_id} of this key exists already.`)
     if (flags.detach && !queue.isLocal) {
       io.stdout.write(
@@ -100,13 +107,13 @@ export async function attachRun(
   const { collectRun, findAnswer, followRun, waitForRun } = await import('../remote/index.js')
   const show = await chooseSink(json === true, io)
   let answer = ''
-  for await (const line of followRun(queue, job.job_id, io.signal)) {
+  for await (const line of followRun(queue, job, io.signal)) {
     if (line.kind === 'begin' && !json && !io.quiet) say(io, 'info', `Worker ${line.worker} runs the job.`)
     if (line.kind !== 'event') continue
     answer = findAnswer(line.event) ?? answer
     await show(line.event as unknown as Parameters<EventSink>[0])
   }
-  const result = await waitForRun(queue, job.job_id, io.signal)
+  const result = await waitForRun(queue, job, io.signal)
   const collected = await collectRun(kernel, queue, job, result, io)
   if (!json && answer !== '') io.stdout.write(`${formatForStdout(io, answer)}\n`)
   reportMerge(collected, job, io)

@@ -23,10 +23,10 @@ import { THREAD_QUEUE } from './submit.js'
 /** Yields the lines of a job that count. */
 export async function* followRun(
   { engine, secret }: OpenQueue,
-  job_id: string,
+  { job_id, sig }: Job,
   signal: AbortSignal,
 ): AsyncGenerator<JobLine, void, void> {
-  const filter = new LineFilter(secret, job_id)
+  const filter = new LineFilter(secret, sig)
   for await (const text of engine.follow(THREAD_QUEUE, job_id, signal)) {
     const line = filter.take(text)
     if (line) yield line
@@ -44,9 +44,9 @@ export interface CollectedRun {
 }
 
 /** Waits for a run; throws its failure. */
-export async function waitForRun(queue: OpenQueue, job_id: string, signal: AbortSignal): Promise<JobResult> {
+export async function waitForRun(queue: OpenQueue, { job_id, sig }: Job, signal: AbortSignal): Promise<JobResult> {
   const record = await queue.engine.wait(THREAD_QUEUE, job_id, signal)
-  if (record.state === 'completed') return requireSignedResult(record.result, queue.secret, job_id)
+  if (record.state === 'completed') return requireSignedResult(record.result, queue.secret, sig)
   throw toFailure(record)
 }
 

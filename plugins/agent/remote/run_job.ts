@@ -44,6 +44,8 @@ const RENEWALS = { least_ms: 50, share: 0.05 }
 /** The clocks of the machines may differ by this. */
 const MAX_SKEW_MS = 2 * 3_600_000
 const MAX_EVENT_BYTES = 64 * 1024 * 1024
+/** Variables with settings that limit what runs may do. */
+const RIGHTS_VARIABLE = /^VTCODE__(?:POLICY|SANDBOX|TOOLS|WEB)__/
 /** Seconds; the deadline of the job ends a run earlier. */
 const MAX_RUN_SECONDS = 7 * 24 * 3600
 
@@ -78,7 +80,7 @@ class Run {
     private readonly lease: JobLease,
     folder: string,
   ) {
-    this.writer = new LineWriter(place.queue.secret, job.job_id, lease)
+    this.writer = new LineWriter(place.queue.secret, job.sig, lease)
     this.root = join(folder, 'files')
     this.leaseFile = join(folder, 'lease.json')
   }
@@ -93,7 +95,7 @@ class Run {
     lease.signal.throwIfAborted()
     const state = await this.save(files)
     const ended_at = await place.queue.engine.now()
-    const result = { v: 1, job_id: job.job_id, worker: place.worker, lease: lease.number, exit_code, ...state }
+    const result = { v: 1, job_sig: job.sig, worker: place.worker, lease: lease.number, exit_code, ...state }
     return addSignature(place.queue.secret, 'result', { ...result, started_at, ended_at }) as JobResult
   }
 
@@ -101,7 +103,7 @@ class Run {
   private async findSaved(): Promise<SavedState | undefined> {
     const { place, job } = this
     const { engine, secret } = place.queue
-    const filter = new LineFilter(secret, job.job_id)
+    const filter = new LineFilter(secret, job.sig)
     let saved: SavedState | undefined
     for (const text of await engine.readLog(place.name, job.job_id)) {
       const line = filter.take(text)
@@ -209,10 +211,11 @@ class Run {
       : [...start, 'exec', '--session-id', job.session_id, ...flags, '--', prompt]
   }
 
-  /** Returns the variables of the worker's own providers. Nothing of the job enters the environment. */
+  /** Returns the worker's variables for providers and rights. Nothing of the job enters the environment. */
   private createEnvironment(): Record<string, string> {
     const { kernel, env } = this.place
-    const known = [...listProviderVariables(kernel), 'VTCODE_MODEL'].map((name) => [name, env[name]])
+    const rights = Object.keys(env).filter((name) => RIGHTS_VARIABLE.test(name))
+    const known = [...listProviderVariables(kernel), ...rights, 'VTCODE_MODEL'].map((name) => [name, env[name]])
     return {
       ...(omitUndefined(Object.fromEntries(known) as object) as Record<string, string>),
       VTCODE_HOME: kernel.inspection.home,

@@ -19,8 +19,8 @@ export interface LinePosition {
   /** From 1. */
   seq: number
 }
-/** A signed line. */
-export type JobLine = { job_id: string } & LinePosition & LineBody
+/** A signed line. `job_sig` is the signature of its job: a line of an earlier job with the same id does not count. */
+export type JobLine = { job_sig: string } & LinePosition & LineBody
 
 const MAX_EVENT_CHARS = 256 * 1024
 const MAX_EVENTS = 20_000
@@ -31,13 +31,13 @@ export class LineWriter {
 
   constructor(
     private readonly secret: string,
-    private readonly job_id: string,
+    private readonly job_sig: string,
     private readonly lease: Pick<JobLease, 'number' | 'log'>,
   ) {}
 
   async write(body: LineBody): Promise<void> {
     this.seq += 1
-    const line = { job_id: this.job_id, lease: this.lease.number, seq: this.seq, ...this.shorten(body) }
+    const line = { job_sig: this.job_sig, lease: this.lease.number, seq: this.seq, ...this.shorten(body) }
     await this.lease.log(JSON.stringify(addSignature(this.secret, 'line', line)))
   }
 
@@ -58,7 +58,7 @@ export class LineFilter {
 
   constructor(
     private readonly secret: string,
-    private readonly job_id: string,
+    private readonly job_sig: string,
   ) {}
 
   /** Position of the last line that counted. */
@@ -69,7 +69,7 @@ export class LineFilter {
   /** Returns the line if the line counts. */
   take(text: string): JobLine | undefined {
     const line = this.parse(text)
-    if (!line || line.job_id !== this.job_id) return undefined
+    if (!line || line.job_sig !== this.job_sig) return undefined
     const { lease, seq } = line
     const isNext = lease > this.at.lease ? line.kind === 'begin' : lease === this.at.lease && seq > this.at.seq
     if (!isNext) return undefined

@@ -52,10 +52,10 @@ export function requireSignedJob(
   return job
 }
 
-/** Checks a result. Throws VT_QUEUE_BAD_SIGNATURE. */
-export function requireSignedResult(value: unknown, secret: string, job_id: string): JobResult {
+/** Checks a result of a job. Throws VT_QUEUE_BAD_SIGNATURE. */
+export function requireSignedResult(value: unknown, secret: string, job_sig: string): JobResult {
   if (!hasSignature(secret, 'result', value)) throw createSignatureError('the signature of its result is wrong')
   const result = value as unknown as JobResult
-  if (result.v !== 1 || result.job_id !== job_id) throw createSignatureError('its result belongs to another job')
+  if (result.v !== 1 || result.job_sig !== job_sig) throw createSignatureError('its result belongs to another job')
   return result
 }

@@ -31,7 +31,8 @@ export interface Job {
 /** The result of a job. An owner takes a result only with a valid signature. */
 export interface JobResult {
   v: 1
-  job_id: string
+  /** Signature of the job: the result of an earlier job with the same id does not count. */
+  job_sig: string
   worker: string
   /** Number of the lease under which the job ended. */
   lease: number

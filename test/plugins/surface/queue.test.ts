@@ -77,6 +77,15 @@ describe.skipIf(lacksRedis)(`vtcode queue on Redis${skippedRedis}`, () => {
     const run = () => vtcode(place, ['exec', '--remote', '--key', 'nightly', 'hello'])
     expect(await run()).toMatchObject({ code: 0, out: 'Done.\n' })
     expect(await run()).toMatchObject({ code: 0, out: 'Done.\n', err: expect.stringContaining('exists already') })
+    for (const more of [
+      ['--key', 'nightly', 'another task'],
+      ['--model', 'another', '--key', 'nightly', 'hello'],
+    ])
+      expect(await vtcode(place, ['exec', '--remote', ...more])).toMatchObject({
+        code: 2,
+        out: '',
+        err: expect.stringMatching(/The key is that of job t-\w+ with another task, mode or flags\. Use another --key/),
+      })
     expect(peer.asked.length).toBe(1)
   })
 
@@ -138,6 +147,10 @@ describe.skipIf(lacksRedis)(`vtcode queue on Redis${skippedRedis}`, () => {
       [['queue', 'retry', 't-unknown'], 1, /VT_QUEUE_NOT_FOUND: There is no failed job/],
       [['queue', 'jobs', '--state', 'lost'], 2, /waiting, active, completed, failed, cancelled/],
       [['worker', '--concurrency', '0'], 2, /use a number from 1 to 64/],
+      [['--mode', 'plan', 'worker'], 2, /The runs of a worker do not get --mode \(use --max-mode\)/],
+      [['--disallowed-tools', 'web_search', 'worker'], 2, /do not get --allowed-tools or --disallowed-tools/],
+      [['--disallowed-tools', 'Bash(git push *)', 'exec', '--remote', 'two'], 2, /do not get --config or/],
+      [['--dialect', 'codex', 'exec', '--remote', 'two'], 2, /do not get --dialect[^]*vtcode\.config\.yaml/],
     ]
     for (const [args, code, text] of rows)
       expect(await vtcode(place, args), args.join(' ')).toMatchObject({ code, err: expect.stringMatching(text) })

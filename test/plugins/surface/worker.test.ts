@@ -84,6 +84,16 @@ describe.skipIf(lacksRedis)(`vtcode worker on Redis${skippedRedis}`, () => {
     expect(existsSync(join(place.root, 'new.txt'))).toBe(false)
   })
 
+  it('obeys rules in variables of the worker', async () => {
+    const { place } = await onRedis([{ toolCalls: [write('new.txt', 'new\n')] }, { content: 'Not possible.' }], {
+      'a.txt': 'a',
+    })
+    await startWorker({ ...place, env: { ...place.env, VTCODE__POLICY__DENY: '["Write(new.txt)"]' } })
+    const { err } = await vtcode(place, ['--mode', 'auto', 'exec', '--remote', 'write'])
+    expect(err).toMatch(/write new\.txt {2}VT_POLICY_DENIED/)
+    expect(existsSync(join(place.root, 'new.txt'))).toBe(false)
+  })
+
   it('refuses a job that was changed in the queue, and runs nothing of it', async () => {
     const { peer, place } = await onRedis([{ content: 'Done.' }], { 'a.txt': 'a' })
     const id = (await vtcode(place, ['exec', '--remote', '--detach', 'good'])).out.trim()

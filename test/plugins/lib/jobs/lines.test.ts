@@ -2,17 +2,17 @@ import { describe, expect, it } from 'vitest'
 import { isAfter, LineFilter, LineWriter, type LineBody } from '../../../../build/plugins/lib/jobs/index.js'
 
 const secret = 'a secret of at least 16 characters'
-const job_id = `t-${'0'.repeat(32)}`
+const job_sig = '0'.repeat(64)
 /** Starts a log, and writers of its leases. */
 function newLog() {
   const lines: string[] = []
-  const writer = (number: number, more: { secret?: string; job_id?: string } = {}) =>
-    new LineWriter(more.secret ?? secret, more.job_id ?? job_id, {
+  const writer = (number: number, more: { secret?: string; job_sig?: string } = {}) =>
+    new LineWriter(more.secret ?? secret, more.job_sig ?? job_sig, {
       number,
       log: async (line) => void lines.push(line),
     })
   const read = (): string[] => {
-    const filter = new LineFilter(secret, job_id)
+    const filter = new LineFilter(secret, job_sig)
     return lines.flatMap((text) => {
       const line = filter.take(text)
       return line ? [`${line.lease}.${line.seq} ${line.kind === 'event' ? line.event['n'] : line.kind}`] : []
@@ -52,7 +52,7 @@ describe('LineFilter', () => {
     await own.write(event(1))
     lines.push(lines[1]!, 'no JSON', '{}', '[]', lines[1]!.replace('"seq":2', '"seq":3'))
     await writer(2, { secret: 'another secret of 16 characters' }).write(begin)
-    await writer(2, { job_id: `t-${'1'.repeat(32)}` }).write(begin)
+    await writer(2, { job_sig: `t-${'1'.repeat(32)}` }).write(begin)
     await writer(3).write(event(9))
     await own.write(event(2))
     expect(read()).toEqual(['1.1 begin', '1.2 1', '1.3 2'])
@@ -60,7 +60,7 @@ describe('LineFilter', () => {
   it('reads on after lines at the beginning of the log were removed', async () => {
     const { lines, writer } = newLog()
     const own = writer(1)
-    const filter = new LineFilter(secret, job_id)
+    const filter = new LineFilter(secret, job_sig)
     await own.write(begin)
     await own.write(event(1))
     lines.forEach((line) => filter.take(line))

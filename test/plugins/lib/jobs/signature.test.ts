@@ -57,7 +57,7 @@ describe('requireSignedJob', () => {
 describe('requireSignedResult', () => {
   const result = addSignature(secret, 'result', {
     v: 1,
-    job_id: job.job_id,
+    job_sig: job.sig,
     worker: 'one',
     lease: 1,
     exit_code: 0,
@@ -65,14 +65,14 @@ describe('requireSignedResult', () => {
     ended_at: now,
   }) as JobResult
   it('returns a result of the job', () => {
-    expect(requireSignedResult(result, secret, job.job_id)).toEqual(result)
+    expect(requireSignedResult(result, secret, job.sig)).toEqual(result)
   })
   it.each([
-    ['a result of another job', result, `t-${'1'.repeat(32)}`],
-    ['a result with another patch', { ...result, patch: 'c'.repeat(64) }, job.job_id],
-    ['nothing', undefined, job.job_id],
-  ])('refuses %s', (_, value, id) => {
-    expect(() => requireSignedResult(value, secret, id)).toThrow(
+    ['a result of an earlier job with the same id', result, signed({ created_at: now - 1 }).sig],
+    ['a result with another patch', { ...result, patch: 'c'.repeat(64) }, job.sig],
+    ['nothing', undefined, job.sig],
+  ])('refuses %s', (_, value, sig) => {
+    expect(() => requireSignedResult(value, secret, sig)).toThrow(
       expect.objectContaining({ code: 'VT_QUEUE_BAD_SIGNATURE' }),
     )
   })
