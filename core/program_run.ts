@@ -43,6 +43,8 @@ export class ProgramRun {
   #kernel: Kernel | undefined
   #early: EarlyFront | undefined
   #location: Pick<KernelOptions, 'home' | 'env'> = {}
+  /** A program reads the output. */
+  #printsJson = false
 
   constructor(host: ProgramHost) {
     this.#host = host
@@ -52,7 +54,7 @@ export class ProgramRun {
     if (isEarlyFront(host.front)) this.#early = host.front
   }
 
-  /** Runs one command line to its end and returns the exit code; errors are reported on stderr. */
+  /** Runs one command line to its end and returns the exit code; a program gets errors as JSON too. */
   run(argv: readonly string[]): Promise<number> {
     return this.#run(argv).catch((error: unknown) => this.report(error))
   }
@@ -66,12 +68,17 @@ export class ProgramRun {
       : error instanceof VtError
         ? error.problem
         : this.#internal(error)
+    if (!isUsage) this.#printJson({ code, message, hint: renderPlainText(hint) })
     // A fault of a settings file names its line instead.
     const prefix = code.startsWith('VT_CONFIG_') && code !== 'VT_CONFIG_INVALID' ? `${code}: ` : ''
     this.#host.stderr.write(
       visible(redactText(`vtcode: error: ${prefix}${message}\n${isUsage ? '' : '  '}${renderPlainText(hint)}\n`)),
     )
     return isUsage ? 2 : code.startsWith('VT_CONFIG_') ? 3 : 1
+  }
+
+  #printJson(error: Pick<Problem, 'code' | 'message' | 'hint'>): void {
+    if (this.#printsJson) this.#host.stdout.write(`${redactText(JSON.stringify({ ok: false, error }))}\n`)
   }
 
   async close(): Promise<void> {
@@ -89,6 +96,7 @@ export class ProgramRun {
       return 0
     }
     const intended = verb ?? this.#usualVerb(rest)
+    this.#printsJson = promisesJson({ verb, rest })
     const env = { ...this.#host.env, ...extraEnv }
     this.#location = { ...options, env }
     const stdin = () => this.#host.stdin
@@ -186,6 +194,9 @@ export class ProgramRun {
     return { ...known, message: `${known.code}: ${known.message}` }
   }
 }
+
+const promisesJson = ({ verb, rest }: Pick<CommandLine, 'verb' | 'rest'>): boolean =>
+  verb === 'call' || rest.includes('--json')
 
 const isEarlyFront = (front: unknown): front is EarlyFront =>
   typeof front === 'object' && front !== null && 'say' in front

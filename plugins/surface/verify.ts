@@ -1,16 +1,9 @@
+import { basename, dirname, isAbsolute, relative, resolve } from 'node:path'
 import { openWorkspace, VtError, type Io, type Kernel, type Workspace } from '../../core/index.js'
-import {
-  createApprover,
-  formatColumns,
-  confirm,
-  isInteractive,
-  toOneLine,
-  runCommand,
-  say,
-  createVerb,
-} from '../lib/terminal/index.js'
+import { formatColumns, confirm, isInteractive, toOneLine, runCommand, say, createVerb } from '../lib/terminal/index.js'
 
 type Agent = typeof import('../agent/cli/index.js')
+const MAX_BYTES = 1024 * 1024
 interface CertificateContext {
   certificate: import('../agent/cli/index.js').Certificate
   workspace: Workspace
@@ -24,7 +17,7 @@ export default async function verify(kernel: Kernel, argv: string[], io: Io): Pr
     'Show a certificate, ask, run its commands again and list the differences. It detects damage, not the author.',
     io,
   )
-    .argument('<certificate>', 'the file, a path in the workspace')
+    .argument('<certificate>', 'the file; a relative path starts in the workspace')
     .action(async (file: string) => {
       code = await verifyCertificate(kernel, file, io)
     })
@@ -35,7 +28,7 @@ async function verifyCertificate(kernel: Kernel, file: string, io: Io): Promise<
   const agent = await import('../agent/cli/index.js')
   const workspace = openWorkspace(kernel.workspace, kernel.inspection)
   try {
-    const certificate = await agent.readCertificate(await workspace.readText(file, { max_bytes: 1024 * 1024 }))
+    const certificate = await agent.readCertificate(await readNamedFile(kernel, workspace, file))
     const { session_id, created_at, model } = certificate
     io.stdout.write(
       `${toOneLine(`Session ${session_id}, ${created_at}, ${model ?? 'no model'}: ${certificate.result}`)}\n`,
@@ -65,6 +58,19 @@ async function verifyCertificate(kernel: Kernel, file: string, io: Io): Promise<
   }
 }
 
+/** Reads the file that a person names; it may lie outside of the workspace. */
+async function readNamedFile(kernel: Kernel, workspace: Workspace, file: string): Promise<string> {
+  const path = resolve(kernel.workspace, file)
+  const inside = relative(kernel.workspace, path)
+  if (!isAbsolute(inside) && !inside.startsWith('..')) return workspace.readText(file, { max_bytes: MAX_BYTES })
+  const folder = openWorkspace(dirname(path), kernel.inspection)
+  try {
+    return await folder.readText(basename(path), { max_bytes: MAX_BYTES })
+  } finally {
+    folder.close()
+  }
+}
+
 /** Checks whether this workspace has the session. An invalid id names no folder. */
 const isLocalSession = async (workspace: Workspace, id: string): Promise<boolean> =>
   /^ses_[\w-]{1,60}$/.test(id) &&
@@ -89,7 +95,8 @@ async function compareRun(
       ? await kernel.call(
           agent.RUNNER_SLOT,
           { command, timeout_secs },
-          { signal: io.signal, surface: 'verify', approve: createApprover(io) },
+          // The person has seen the commands and answered; a denied one stays denied.
+          { signal: io.signal, surface: 'verify', approve: () => true },
         )
       : undefined
     if (!result || (!result.ok && result.error.code.startsWith('VT_POLICY_'))) skipped.push(command)

@@ -6,6 +6,8 @@ import { identifyWorkspace, type ScheduleVerb } from './verb.js'
 
 /** Flags of `schedule create`. */
 export interface CreateFlags extends OutputForm {
+  /** The word without a flag. */
+  task?: string | undefined
   prompt?: string
   reminder?: string
   every?: string
@@ -30,6 +32,7 @@ export function addCreateCommand(command: Command, run: Create): void {
   const whole = createNumberParser((value) => Number.isSafeInteger(value) && value >= 1, 'pass a whole number from 1.')
   const amount = createNumberParser((value) => Number.isFinite(value) && value >= 0, 'pass a number from 0.')
   command
+    .argument('[prompt]', 'the task, as with --prompt')
     .option('--prompt <text>', 'the task, as for `vtcode exec`')
     .option('--reminder <text>', 'a message instead of a task')
     .option('--every <time>', 'an interval such as 10m or 2h, at least 1m')
@@ -56,7 +59,7 @@ export function addCreateCommand(command: Command, run: Create): void {
     .option('--no-jitter', 'start on time, not up to a tenth of the period later')
     .option('--max-runs <n>', 'end after this many runs', whole)
     .option('--max-budget-usd <usd>', 'cost limit of a run', amount)
-    .action((how: CreateFlags) => run(how, createSchedule))
+    .action((task: string | undefined, how: CreateFlags) => run({ ...how, task }, createSchedule))
 }
 
 async function createSchedule(here: ScheduleVerb, how: CreateFlags): Promise<void> {
@@ -101,16 +104,17 @@ function resolveTiming({ library }: ScheduleVerb, { every, cron, at, tz }: Creat
 
 function resolveAction(
   { library }: ScheduleVerb,
-  { prompt, reminder, verify, maxBudgetUsd }: CreateFlags,
+  { task, prompt = task, reminder, verify, maxBudgetUsd }: CreateFlags,
 ): ScheduledAction {
-  const text = (prompt ?? reminder ?? '').trim()
+  const given = [task, prompt === task ? undefined : prompt, reminder].filter((one) => one !== undefined)
+  const text = (given[0] ?? '').trim()
   const most = prompt === undefined ? 4096 : 65_536
   const refuse = (message: string, hint: string) =>
     library.createScheduleError('VT_SCHED_BAD_EXPRESSION', message, hint)
-  if (text === '' || (prompt !== undefined && reminder !== undefined))
+  if (text === '' || given.length > 1)
     throw refuse(
-      text === '' ? 'No task given.' : 'Both --prompt and --reminder given.',
-      'Pass one of --prompt "<task>" and --reminder "<message>".',
+      text === '' ? 'No task given.' : 'More than one task given.',
+      'Pass one of "<task>", --prompt "<task>" and --reminder "<message>".',
     )
   if (text.length > most)
     throw refuse(

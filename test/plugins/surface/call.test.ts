@@ -126,9 +126,20 @@ describe('vtcode call', () => {
     await made.write('vtcode.config.yaml', 'policy: { mode: wild }\n')
     expect(await vtcode(made, ['call', 'echo_input'])).toMatchObject({
       code: 3,
-      stdout: '',
+      stdout: expect.stringMatching(
+        /^\{"ok":false,"error":\{"code":"VT_CONFIG_INVALID",.*'policy\.mode' is 'wild'.*\}\}\n$/,
+      ),
       stderr: expect.stringContaining('vtcode.config.yaml'),
     })
+    for (const argv of [
+      ['config', 'get', 'policy.mode', '--json'],
+      ['tools', '--json'],
+    ])
+      expect(JSON.parse((await vtcode(made, argv)).stdout), argv.join(' ')).toMatchObject({
+        ok: false,
+        error: { code: 'VT_CONFIG_INVALID' },
+      })
+    expect((await vtcode(made, ['config', 'get', 'policy.mode'])).stdout).toBe('')
   })
 
   it('ends with 130 when interrupted, after it cancels the call', async () => {

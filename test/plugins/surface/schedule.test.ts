@@ -82,12 +82,21 @@ describe('vtcode schedule', () => {
     })
   })
 
+  it('takes the task as a word', async () => {
+    await using made = await tempWorkspace()
+    expect(document(await schedule(made, 'create', '--every', '1h', 'water the plants'))).toMatchObject({
+      action: { kind: 'prompt', prompt: 'water the plants' },
+    })
+  })
+
   it('refuses an invalid schedule with the correction, and any schedule of an agent', async () => {
     await using made = await tempWorkspace()
     const wrong: [string[], RegExp][] = [
       [['--prompt', 'x'], /VT_SCHED_BAD_EXPRESSION: No time given.*\n.*--every 10m/],
       [['--prompt', 'x', '--every', '10m', '--at', '10:00'], /VT_SCHED_BAD_EXPRESSION: 2 times given/],
       [['--every', '10m'], /VT_SCHED_BAD_EXPRESSION: No task given/],
+      [['--every', '10m', '--prompt', 'x', 'y'], /VT_SCHED_BAD_EXPRESSION: More than one task given/],
+      [['--every', '10m', '--reminder', 'x', 'y'], /VT_SCHED_BAD_EXPRESSION: More than one task given/],
       [['--prompt', `use ghp_${'a'.repeat(36)}`, '--every', '10m'], /VT_SCHED_SECRET: .*\n.*environment variable/],
       [['--prompt', 'x', '--name', `ghp_${'a'.repeat(36)}`, '--every', '10m'], /VT_SCHED_SECRET/],
       [['--prompt', 'x', '--verify', `echo ghp_${'a'.repeat(36)}`, '--every', '10m'], /VT_SCHED_SECRET/],

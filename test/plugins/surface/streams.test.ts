@@ -164,9 +164,9 @@ describe('common flags', () => {
       code: 2,
       err: expect.stringMatching(/choices are js, [\s\S]*\nSee `vtcode plugins new --help`\.\n$/),
     })
-    expect(await vtcode(place, ['schedule', 'create', '--every', '1h', 'hi'])).toMatchObject({
+    expect(await vtcode(place, ['schedule', 'create', '--every', '1h', 'hi', 'you'])).toMatchObject({
       code: 2,
-      err: "vtcode: error: 'hi' has no place here; `vtcode schedule create` takes no word besides its flags.\nSee `vtcode schedule create --help`.\n",
+      err: "vtcode: error: 'you' has no place here; `vtcode schedule create` takes 1 word besides its flags.\nSee `vtcode schedule create --help`.\n",
     })
     expect(await vtcode(place, ['undo', '1', '2'])).toMatchObject({
       code: 2,

@@ -1,5 +1,5 @@
 import { existsSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { sha256 } from '../../../build/core/system/index.js'
 import { toCanonicalJson } from '../../../build/core/trust/index.js'
@@ -77,10 +77,10 @@ describe('vtcode verify', () => {
   })
   it('asks at a terminal, runs the commands again and reports differences', async () => {
     const { at } = await certified()
-    const good = await atTerminal(at, ['verify', 'certificate.json'], ['y', 'y'])
+    const good = await atTerminal(at, ['verify', 'certificate.json'], ['y'])
     expect([good.code, good.shown]).toEqual([0, expect.stringContaining('1 files and 1 of 1 commands are unchanged.')])
     writeFileSync(join(at.root, 'made.txt'), 'two\n')
-    const other = await atTerminal(at, ['verify', 'certificate.json'], ['y', 'y'])
+    const other = await atTerminal(at, ['verify', 'certificate.json'], ['y'])
     expect(other.code).toBe(1)
     expect(other.shown).toContain('different: made.txt: changed')
     expect(other.shown).toContain('different: cat made.txt: printed something else')
@@ -115,9 +115,9 @@ describe('vtcode verify', () => {
     for (const said of ['This workspace has no session ses_elsewhere', 'not run: rm -rf /', 'not run: rm -rf .'])
       expect(denied.shown).toContain(said)
     expect(denied.shown).toMatch(/rm -rf \. +exit 0 +deny/)
-    // A command that no rule forbids is asked about by itself.
+    // One question names all commands; a no runs none of them.
     forge('asked.json', { commands: [ran('rm made.txt')] })
-    const asked = await atTerminal(at, ['verify', 'asked.json'], ['y', 'n'])
+    const asked = await atTerminal(at, ['verify', 'asked.json'], ['n'])
     expect([asked.code, existsSync(join(at.root, 'made.txt'))]).toEqual([1, true])
     for (const path of ['../secret', '/etc/passwd', 'a/../../b', 'C:\\x']) {
       forge('out.json', { files: [{ path, sha256: null }] })
@@ -132,14 +132,18 @@ describe('vtcode verify', () => {
     forge('ansi.json', { commands: [ran('echo \u001b[2Jgone')] })
     expect((await vtcode(at, ['verify', 'ansi.json'])).out).not.toContain('\u001b')
   })
-  it('refuses a certificate of 1 GB, and one outside of the workspace', async () => {
-    const { at } = await certified()
+  it('reads a certificate anywhere, refuses one of 1 GB and a file that is none', async () => {
+    const { at, text } = await certified()
+    const elsewhere = join(at.home, 'certificate.json')
+    writeFileSync(elsewhere, text)
+    for (const path of [elsewhere, relative(at.root, elsewhere)])
+      expect((await vtcode(at, ['verify', path])).out).toContain('Session ses_one')
     writeFileSync(join(at.root, 'large.json'), '')
     truncateSync(join(at.root, 'large.json'), 1024 ** 3)
     expect((await vtcode(at, ['verify', 'large.json'])).code).toBe(1)
     expect(await vtcode(at, ['verify', '/etc/passwd'])).toMatchObject({
       code: 1,
-      err: expect.stringContaining('leads outside the workspace'),
+      err: expect.stringContaining('VT_CERTIFICATE_INVALID'),
     })
   })
 })
