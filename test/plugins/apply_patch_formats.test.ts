@@ -1,25 +1,21 @@
 import { execFileSync } from 'node:child_process'
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { bootKernel, type Booted } from 'vtcode/test'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { fc, runs } from '../support/property.js'
 
 let booted: Booted
-beforeEach(async () => {
+beforeAll(async () => {
   booted = await bootKernel({ files: {} })
 })
-afterEach(() => booted[Symbol.asyncDispose]())
+afterAll(() => booted[Symbol.asyncDispose]())
+/** Removes everything but the folder of the program. */
+const clear = () => {
+  for (const name of readdirSync(booted.root))
+    if (name !== '.vtcode') rmSync(join(booted.root, name), { recursive: true })
+}
+beforeEach(clear)
 
 const ENV = {
   PATH: process.env['PATH'],
@@ -56,22 +52,24 @@ const readTree = (root: string): Record<string, [content: string, executable: bo
       ]),
   )
 
-/** A repository with two commits: `before`, and what `change` makes of it. The workspace gets the first one. */
-function makeRepository(before: Files, change: (root: string) => void): string {
-  const root = join(booted.root, '../repository')
-  rmSync(root, { recursive: true, force: true })
+/** Makes a repository with two commits: `before`, and what `change` makes of it. */
+function makeRepository(name: string, before: Files, change: (root: string) => void): string {
+  const root = join(booted.root, '..', name)
   mkdirSync(root)
   git(root, 'init', '-q')
   put(root, before)
   git(root, 'add', '-A')
   git(root, 'commit', '-qm', 'before', '--allow-empty')
-  for (const name of readdirSync(booted.root))
-    if (name !== '.vtcode') rmSync(join(booted.root, name), { recursive: true })
-  for (const name of readdirSync(root))
-    if (name !== '.git') cpSync(join(root, name), join(booted.root, name), { recursive: true })
   change(root)
   git(root, 'add', '-A')
   git(root, 'commit', '-qm', 'after: change --- and +++', '-m', 'A body of the message.', '--allow-empty')
+  return root
+}
+/** Repositories by the title of their change: each is made once and only read. */
+const repositories = new Map<string, string>()
+function openRepository(title: string, before: Files, change: (root: string) => void): string {
+  const root = repositories.get(title) ?? makeRepository(`repository-${repositories.size}`, before, change)
+  repositories.set(title, root)
   return root
 }
 
@@ -137,15 +135,17 @@ describe('apply_patch: diffs of git', () => {
   ]
   it.each(
     forms.flatMap(([form, args]) => changes.map(([title, before, change]) => ({ form, args, title, before, change }))),
-  )('applies $title as $form writes it', async ({ args, before, change }) => {
-    const root = makeRepository(before, change)
+  )('applies $title as $form writes it', async ({ args, title, before, change }) => {
+    const root = openRepository(title, before, change)
+    put(booted.root, before)
     const result = await apply(git(root, ...args))
     expect(result).toMatchObject({ ok: true })
     expect(readTree(booted.root)).toEqual(readTree(root))
   })
 
   it('removes the last line that ends with a carriage return alone, not an equal line before it', async () => {
-    const root = makeRepository({ a: 'g\r\ng\r' }, (root) => put(root, { a: 'g\r\n' }))
+    const root = makeRepository('last-line', { a: 'g\r\ng\r' }, (root) => put(root, { a: 'g\r\n' }))
+    put(booted.root, { a: 'g\r\ng\r' })
     expect(await apply(git(root, 'diff', '-U0', 'HEAD~1'))).toMatchObject({ ok: true })
     expect(readTree(booted.root)).toEqual(readTree(root))
   })
@@ -158,14 +158,24 @@ describe('apply_patch: diffs of git', () => {
         .join('')
         .slice(0, isOpen ? -1 : undefined),
     )
+    const root = join(booted.root, '../random')
+    mkdirSync(root)
+    git(root, 'init', '-q')
     const tree = fc.dictionary(fc.constantFrom('a', 'b c', 'd/e', 'ü'), content, { maxKeys: 4 })
     await fc.assert(
       fc.asyncProperty(tree, tree, fc.nat(3), async (before, after, context) => {
-        const root = makeRepository(before, (root) => {
-          for (const path of Object.keys(before)) rmSync(join(root, path))
-          put(root, after)
-        })
-        const patch = git(root, 'diff', '-M', `-U${context}`, 'HEAD~1')
+        const fill = (folder: string, files: Files) => {
+          for (const name of readdirSync(folder))
+            if (!/^\.(?:git|vtcode)$/.test(name)) rmSync(join(folder, name), { recursive: true })
+          put(folder, files)
+        }
+        fill(booted.root, before)
+        fill(root, before)
+        git(root, 'add', '-A')
+        fill(root, after)
+        // Lists the new files, so that the difference from the index has them.
+        git(root, 'add', '-N', '--ignore-removal', '.')
+        const patch = git(root, 'diff', '-M', `-U${context}`)
         if (patch === '') return
         const unchanged = readTree(booted.root)
         const result = await apply(patch)
