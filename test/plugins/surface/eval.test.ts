@@ -51,21 +51,22 @@ describe.skipIf(lacks('bwrap'))('vtcode eval init', () => {
     const { root } = place
     git(root, 'init', '-q')
     commit(root, 'Begin', { 'lib.js': 'exports.add = (a, b) => a - b\n', 'test/a.test.js': testOf('') })
-    commit(root, "Add numbers, don't subtract\n\nThe sum was a difference.\n\nSigned-off-by: A <a@b.c>", {
-      'lib.js': 'exports.add = (a, b) => a + b\n',
-      'test/a.test.js': testOf('assert.equal(lib.add(1, 2), 3)'),
-    })
     commit(root, 'Rename a parameter', {
-      'lib.js': 'exports.add = (a, other) => a + other\n',
-      'test/a.test.js': testOf('assert.equal(lib.add(2, 2), 4)'),
+      'lib.js': 'exports.add = (a, other) => a - other\n',
+      'test/a.test.js': testOf('assert.equal(lib.add(4, 2), 2)'),
     })
     commit(root, 'Roll a die', {
-      'lib.js': 'exports.add = (a, b) => a + b\nexports.die = 4\n',
+      'lib.js': 'exports.add = (a, b) => a - b\nexports.die = 4\n',
       'test/a.test.js': `require('node:fs').appendFileSync('rolls', 'x')\n${testOf("assert.equal(require('node:fs').readFileSync('rolls').length % 2, lib.die ? 1 : 5)")}`,
     })
     commit(root, 'Look a host up', {
-      'lib.js': 'exports.add = (a, b) => a + b\nexports.host = 1\n',
+      'lib.js': 'exports.add = (a, b) => a - b\nexports.host = 1\n',
       'test/a.test.js': testOf("return require('node:dns').promises.lookup('example.com')"),
+    })
+    // The newest, so that a run that ends at it tries no other commit.
+    commit(root, "Add numbers, don't subtract\n\nThe sum was a difference.\n\nSigned-off-by: A <a@b.c>", {
+      'lib.js': 'exports.add = (a, b) => a + b\n',
+      'test/a.test.js': testOf('assert.equal(lib.add(1, 2), 3)'),
     })
     commit(root, 'Explain', { 'README.md': 'Adds.\n' })
   })
@@ -174,10 +175,10 @@ describe.skipIf(lacks('bwrap'))('vtcode eval run', () => {
   })
 
   it('continues after a kill, and runs no sample twice', async () => {
-    const script = Array.from({ length: 6 }, (_, index) => [answer(index % 2 === 0 ? '42' : '0'), done]).flat()
+    const script = Array.from({ length: 4 }, (_, index) => [answer(index % 2 === 0 ? '42' : '0'), done]).flat()
     await using peer = await startPeer(script)
     await using place = await home(peer, suiteOf({ one: task(), two: task() }))
-    const args = ['eval', 'run', '--suite', 'suite', '--samples', '3', '--json']
+    const args = ['eval', 'run', '--suite', 'suite', '--samples', '2', '--json']
     const samples = join(place.root, 'eval-results/samples')
     const count = () => (existsSync(samples) ? readdirSync(samples).filter((name) => name.endsWith('.json')).length : 0)
     const killed = await vtcode(place, args, {
@@ -187,9 +188,9 @@ describe.skipIf(lacks('bwrap'))('vtcode eval run', () => {
     expect(killed.code).not.toBe(0)
     const before = new Map(readdirSync(samples).map((name) => [name, statSync(join(samples, name)).mtimeMs]))
     const { code, out, err } = await vtcode(place, args)
-    expect([code, JSON.parse(out).samples.length, err.match(/\(kept\)/g)?.length]).toEqual([0, 6, before.size])
+    expect([code, JSON.parse(out).samples.length, err.match(/\(kept\)/g)?.length]).toEqual([0, 4, before.size])
     for (const [name, time] of before) expect(statSync(join(samples, name)).mtimeMs).toBe(time)
-    expect(count()).toBe(6)
+    expect(count()).toBe(4)
   })
 
   it('shows a second run next to the first, and refuses the results of another suite', async () => {
@@ -204,22 +205,30 @@ describe.skipIf(lacks('bwrap'))('vtcode eval run', () => {
     expect([code, err]).toEqual([1, expect.stringContaining('has results of another suite')])
   })
 
-  it.each<[string, Record<string, string>, RegExp]>([
-    [
-      'builds an image',
-      { 'environment/Dockerfile': 'FROM debian\nRUN apt-get install x\nWORKDIR /app\n' },
-      /RUN apt-get/,
-    ],
-    ['needs several containers', { 'environment/docker-compose.yaml': 'a: 1\n' }, /docker-compose/],
-    ['copies out of its folder', { 'environment/Dockerfile': 'FROM a\nWORKDIR /app\nCOPY ../x /app/\n' }, /copies to/],
-    ['has no instruction', { 'instruction.md': ' \n' }, /instruction\.md is missing or empty/],
-    ['has broken settings', { 'task.toml': '[agent\n' }, /task\.toml is no TOML/],
-    ['has a wrong time', { 'task.toml': '[agent]\ntimeout_sec = -1\n' }, /agent\.timeout_sec must be/],
-  ])('refuses a task that %s by its name, and runs the others', async (_, files, reason) => {
-    await using place = await home({ url: 'http://127.0.0.1:9' }, suiteOf({ bad: task(files), good: task() }))
+  it('refuses each task that it cannot run by its name, and runs the others', async () => {
+    const cases: [name: string, Record<string, string>, RegExp][] = [
+      [
+        'builds-an-image',
+        { 'environment/Dockerfile': 'FROM debian\nRUN apt-get install x\nWORKDIR /app\n' },
+        /RUN apt-get/,
+      ],
+      ['needs-several-containers', { 'environment/docker-compose.yaml': 'a: 1\n' }, /docker-compose/],
+      [
+        'copies-out-of-its-folder',
+        { 'environment/Dockerfile': 'FROM a\nWORKDIR /app\nCOPY ../x /app/\n' },
+        /copies to/,
+      ],
+      ['has-no-instruction', { 'instruction.md': ' \n' }, /instruction\.md is missing or empty/],
+      ['has-broken-settings', { 'task.toml': '[agent\n' }, /task\.toml is no TOML/],
+      ['has-a-wrong-time', { 'task.toml': '[agent]\ntimeout_sec = -1\n' }, /agent\.timeout_sec must be/],
+    ]
+    const bad = Object.fromEntries(cases.map(([name, files]) => [name, task(files)]))
+    await using place = await home({ url: 'http://127.0.0.1:9' }, suiteOf({ ...bad, good: task() }))
     const { code, out } = await vtcode(place, ['eval', 'run', '--suite', 'suite', '--solution', '--json'])
     const { refused, samples } = JSON.parse(out)
-    expect([code, refused]).toEqual([0, [{ name: 'bad', refused: expect.stringMatching(reason) }]])
+    const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1)
+    const wanted = cases.map(([name, , reason]) => ({ name, refused: expect.stringMatching(reason) }))
+    expect([code, refused.sort(byName)]).toEqual([0, wanted.sort(byName)])
     expect(samples).toMatchObject([{ task: 'good', outcome: 'passed' }])
   })
 
