@@ -1,10 +1,10 @@
-// Runs many commands in a separate process, so that its memory is its own: `node --expose-gc leaks.mjs BATCHES CANCELLED`.
+// Runs many commands in a separate process, so that its memory is its own: `node --expose-gc leaks.mjs BATCHES CANCELLED WARMING`.
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { bootKernel } from 'vtcode/test'
 
-const [batches, cancelled] = process.argv.slice(2).map(Number)
+const [batches, cancelled, warming] = process.argv.slice(2).map(Number)
 const booted = await bootKernel({ config: { sandbox: { mode: 'off' } } })
 const run = (input, options) => booted.call('unified_exec', { action: 'run', ...input }, options)
 
@@ -52,7 +52,7 @@ async function runBatches(count) {
 
 // Code is compiled and pools grow to their size first.
 await abortSome(10)
-await runBatches(60)
+await runBatches(warming)
 const before = state()
 const aborted = await abortSome(cancelled)
 const failed = await runBatches(batches)

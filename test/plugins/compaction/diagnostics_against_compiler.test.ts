@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Booted } from 'vtcode/test'
+import { rounds } from '../../support/exec.js'
 import { hold } from '../../support/held.js'
 import { bootTypeScript, listNotices, PACKAGES } from '../../support/language_servers.js'
 import { fc, runs } from '../../support/property.js'
@@ -68,6 +69,6 @@ it('reports after each of many random changes exactly what the compiler reports,
       expect(added, `${before.join('\n')}\n→\n${after.join('\n')}`).toBe(countNew(before, after))
       before = after
     }),
-    { numRuns: runs(12) },
+    { numRuns: runs(rounds(5, 12)) },
   )
 })

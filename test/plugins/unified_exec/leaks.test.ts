@@ -4,8 +4,10 @@ import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { eventually, rounds } from '../../support/exec.js'
 
-const batches = rounds(25, 1250)
-const cancelled = rounds(12, 500)
+const batches = rounds(15, 1250)
+const cancelled = rounds(8, 500)
+/** Batches before the first measurement. */
+const warming = rounds(20, 60)
 
 it(`leaves no descriptor, zombie or memory after ${batches * 8} runs and ${cancelled} cancelled ones`, async () => {
   const program = fileURLToPath(new URL('../../support/leaks.mjs', import.meta.url))
@@ -14,6 +16,7 @@ it(`leaves no descriptor, zombie or memory after ${batches * 8} runs and ${cance
     program,
     String(batches),
     String(cancelled),
+    String(warming),
   ])
   const { failed, aborted, before, after } = JSON.parse(stdout)
   expect({ failed, aborted, zombies: after.zombies }).toEqual({ failed: 0, aborted: cancelled, zombies: 0 })

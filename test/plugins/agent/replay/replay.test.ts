@@ -112,9 +112,9 @@ describe('Replayer on generated sessions', () => {
           }
         },
       ),
-      { numRuns: rounds(25, 1000) },
+      { numRuns: rounds(14, 1000) },
     )
-    expect(seen.sessions).toBeGreaterThanOrEqual(rounds(20, 900))
+    expect(seen.sessions).toBeGreaterThanOrEqual(rounds(11, 900))
     expect(seen.compactions).toBeGreaterThan(0)
     expect(seen.children).toBeGreaterThan(0)
     expect(seen.cancelled).toBeGreaterThan(0)
@@ -233,7 +233,7 @@ describe('Replayer after a change of one byte', () => {
           }
         },
       ),
-      { numRuns: rounds(40, 200) },
+      { numRuns: rounds(16, 200) },
     )
     expect(seen.size).toBe(4)
   }, 600_000)
