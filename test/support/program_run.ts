@@ -68,6 +68,10 @@ export function runProcess(
 
 /** Verbs that live until stdin ends or a signal comes: they read the streams of the process. */
 const SERVERS = new Set(['acp', 'mcp', 'inspect', 'serve'])
+/** Words after `mcp` with which it changes or lists settings and serves nobody. */
+const MCP_SETTINGS = new Set(['add', 'list', 'remove', 'test'])
+const isServer = (argv: readonly string[]): boolean =>
+  argv.some((word, at) => SERVERS.has(word) && !(word === 'mcp' && MCP_SETTINGS.has(argv[at + 1] ?? '')))
 /** The working directory and the environment belong to the whole process, so one run has them at a time. */
 let running = false
 
@@ -76,7 +80,7 @@ let running = false
  * saves the start of Node and of the program; while another run lasts, and for servers, a process is started.
  */
 export async function runProgram(argv: readonly string[], options: RunOptions): Promise<ProgramRun> {
-  if (running || argv.some((word) => SERVERS.has(word)) || needsProcess(options.env)) {
+  if (running || isServer(argv) || needsProcess(options.env)) {
     if (options.terminal) throw new Error('A process has no terminal: see typing() of terminal.ts.')
     return runProcess(argv, options)
   }
