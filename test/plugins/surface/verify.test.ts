@@ -1,8 +1,9 @@
-import { existsSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { sha256 } from '../../../build/core/system/index.js'
 import { toCanonicalJson } from '../../../build/core/trust/index.js'
+import { holdForFile } from '../../support/held.js'
 import { hold } from '../../support/inside.js'
 import { call, home, startPeer, vtcode, type Answer, type Home } from '../../support/peer.js'
 import { typing } from '../../support/terminal.js'
@@ -12,10 +13,17 @@ const write = (path: string, content: string): Answer => ({
 })
 const done: Answer = { content: 'Done.' }
 
+interface Certified {
+  at: Home
+  text: string
+  certificate: any
+}
 /** A run whose work `cat made.txt` proves, and its certificate in a file. */
-async function certified(): Promise<{ at: Home; text: string; certificate: any }> {
-  const peer = hold(await startPeer([write('made.txt', 'one\n'), done]))
-  const at = hold(await home(peer, {}, { settings: { agent: { model: 'peer/m' }, sandbox: { mode: 'off' } } }))
+let one: Promise<Certified> | undefined
+const certified = (): Promise<Certified> => (one ??= certify())
+async function certify(): Promise<Certified> {
+  const peer = holdForFile(await startPeer([write('made.txt', 'one\n'), done]))
+  const at = holdForFile(await home(peer, {}, { settings: { agent: { model: 'peer/m' }, sandbox: { mode: 'off' } } }))
   expect(
     (await vtcode(at, ['exec', '--quiet', '--session-id', 'ses_one', '--verify', 'cat made.txt', 'go'])).code,
   ).toBe(0)
@@ -86,6 +94,7 @@ describe('vtcode verify', () => {
     expect(other.shown).toContain('different: cat made.txt: printed something else')
     const no = await atTerminal(at, ['verify', 'certificate.json'], ['n'])
     expect([no.code, no.shown]).toEqual([1, expect.stringContaining('not run: cat made.txt')])
+    writeFileSync(join(at.root, 'made.txt'), 'one\n')
   })
   it.each<[string, (text: string) => string, string]>([
     ['altered by one byte', (text) => text.replace('"exit_code":0', '"exit_code":1'), 'VT_CERTIFICATE_DAMAGED'],
@@ -109,10 +118,18 @@ describe('vtcode verify', () => {
       writeFileSync(join(at.root, name), toCanonicalJson({ ...whole, digest: sha256(toCanonicalJson(whole)) }))
     }
     const ran = (command: string) => ({ ...certificate.commands[0], command })
-    forge('denied.json', { session_id: 'ses_elsewhere', commands: [ran('rm -rf /'), ran('rm -rf .')] })
+    forge('denied.json', { session_id: 'ses_elsewhere', commands: [ran(`rm -rf ${at.home}`), ran('rm -rf .')] })
     const denied = await atTerminal(at, ['-c', 'policy.deny=["Bash(rm *)"]', 'verify', 'denied.json'], ['y', 'y', 'y'])
-    expect([denied.code, existsSync(join(at.root, 'made.txt'))]).toEqual([1, true])
-    for (const said of ['This workspace has no session ses_elsewhere', 'not run: rm -rf /', 'not run: rm -rf .'])
+    expect([denied.code, existsSync(join(at.root, 'made.txt')), existsSync(at.env['VTCODE_HOME']!)]).toEqual([
+      1,
+      true,
+      true,
+    ])
+    for (const said of [
+      'This workspace has no session ses_elsewhere',
+      `not run: rm -rf ${at.home}`,
+      'not run: rm -rf .',
+    ])
       expect(denied.shown).toContain(said)
     expect(denied.shown).toMatch(/rm -rf \. +exit 0 +deny/)
     // One question names all commands; a no runs none of them.
@@ -141,6 +158,7 @@ describe('vtcode verify', () => {
     writeFileSync(join(at.root, 'large.json'), '')
     truncateSync(join(at.root, 'large.json'), 1024 ** 3)
     expect((await vtcode(at, ['verify', 'large.json'])).code).toBe(1)
+    rmSync(join(at.root, 'large.json'))
     expect(await vtcode(at, ['verify', '/etc/passwd'])).toMatchObject({
       code: 1,
       err: expect.stringContaining('VT_CERTIFICATE_INVALID'),
