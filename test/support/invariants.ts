@@ -10,11 +10,22 @@ interface Check {
 const ajv = new Ajv2020({ strict: false })
 const schemaOf = (name: string) =>
   JSON.parse(readFileSync(new URL(`../../manifests/schema/${name}.1.json`, import.meta.url), 'utf8'))
-const isMemory = ajv.compile(schemaOf('session_memory_envelope'))
+/** A check whose schema is compiled at its first use: that takes half a second, and most files use one of them. */
+const checkOf = (read: () => object): Check => {
+  let compiled: Check | undefined
+  const check: Check = (value) => {
+    compiled ??= ajv.compile(read()) as Check
+    const isRight = compiled(value)
+    check.errors = compiled.errors ?? null
+    return isRight
+  }
+  return check
+}
+const isMemory = checkOf(() => schemaOf('session_memory_envelope'))
 /** The check of readers, which ignore unknown fields. */
-export const isEvent: Check = ajv.compile(schemaOf('thread_event'))
+export const isEvent = checkOf(() => schemaOf('thread_event'))
 /** The check of writers, which may write only specified fields. */
-export const isOurEvent: Check = ajv.compile(strict(schemaOf('thread_event')))
+export const isOurEvent = checkOf(() => strict(schemaOf('thread_event')))
 
 function strict({ $id: _, ...schema }: any): object {
   const { item } = schema.$defs
