@@ -21,6 +21,7 @@ import { PassThrough } from 'node:stream'
 import { openWorkspace } from 'vtcode'
 import { bootKernel, type Booted } from 'vtcode/test'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { rounds } from '../../support/exec.js'
 import { fc, runs } from '../../support/property.js'
 
 let booted: Booted
@@ -213,7 +214,7 @@ describe('vtcode undo', () => {
         for (let i = 0; i < changed; i++) await undo()
         expect(readFileSync(at('f')).equals(original)).toBe(true)
       }),
-      { numRuns: runs(25) },
+      { numRuns: runs(rounds(8, 25)) },
     )
   })
 

@@ -282,7 +282,7 @@ const flipper = `
     else if (n) unlinkSync('swap'), renameSync('away', 'swap')
   }`
 const inGit = { config: 'one', 'sub/x': 'one', gone: 'one', 'folder/y': 'one', moved: 'one' }
-const race_s = Number(process.env['VTCODE_RACE_SECS'] ?? (process.env['VTCODE_SOAK'] ? 60 : 2))
+const race_s = Number(process.env['VTCODE_RACE_SECS'] ?? (process.env['VTCODE_SOAK'] ? 60 : 0.5))
 
 /** Every way to change a file, by a path that leads into it. */
 function changes(n: number): [tool: string, input: object][] {
