@@ -45,6 +45,21 @@ function script(
   child.stdout.on('data', (chunk: Buffer) => (out += String(chunk)))
   return new Promise((resolve) => child.on('close', (code, signal) => resolve({ out, end: signal ?? code })))
 }
+/** Makes calls one after the other in one process on such a system; answers all results. */
+async function calls(at: TempWorkspace, platform: string, list: [tool: string, input: object][]): Promise<any[]> {
+  const { out } = await script(
+    at,
+    platform,
+    `import { createKernel } from '${bin}/../index.js'
+    const settings = { workspace: '.', home: process.env.HOME, env: process.env, mode: 'auto', config: { policy: { allow: ['exec'] } } }
+    const kernel = await createKernel(settings)
+    const results = []
+    for (const [tool, input] of ${JSON.stringify(list)}) results.push(await kernel.call(tool, input))
+    await kernel.close()
+    console.log(JSON.stringify(results))`,
+  )
+  return JSON.parse(out)
+}
 const program = (file: string, text: string): void => {
   mkdirSync(join(file, '..'), { recursive: true })
   writeFileSync(file, `#!/bin/sh\n${text}\n`, { mode: 0o755 })
@@ -242,23 +257,20 @@ describe('files on macOS', () => {
   it('reads, writes, edits, copies, searches and restores files on macOS', async () => {
     const at = await place({ 'src/a.js': 'export const a = 1\n', 'src/deep/b.js': 'export const b = 2\n' })
     chmodSync(join(at.root, 'src/a.js'), 0o755)
-    const answers = []
-    for (const words of [
-      ['unified_file', 'read', '--path', 'src/a.js'],
-      ['unified_file', 'write', '--path', 'src/c.js', '--content', 'c'],
-      ['unified_file', 'edit', '--path', 'src/a.js', '--old_str', '1', '--new_str', '3'],
-      ['unified_file', 'copy', '--path', 'src', '--destination', 'copied', '--recursive'],
-      ['unified_search', 'grep', '--pattern', 'export', '--path', '.'],
-      ['unified_search', 'list', '--path', '.'],
-      [
-        'apply_patch',
-        '--patch',
-        '*** Begin Patch\n*** Update File: src/deep/b.js\n@@\n-export const b = 2\n+export const b = 4\n*** End Patch',
-      ],
-      ['unified_file', 'delete', '--path', 'src/c.js'],
+    const patch =
+      '*** Begin Patch\n*** Update File: src/deep/b.js\n@@\n-export const b = 2\n+export const b = 4\n*** End Patch'
+    const answers = await calls(at, 'darwin', [
+      ['unified_file', { action: 'read', path: 'src/a.js' }],
+      ['unified_file', { action: 'write', path: 'src/c.js', content: 'c' }],
+      ['unified_file', { action: 'edit', path: 'src/a.js', old_str: '1', new_str: '3' }],
+      ['unified_file', { action: 'copy', path: 'src', destination: 'copied', recursive: true }],
+      ['unified_search', { action: 'grep', pattern: 'export', path: '.' }],
+      ['unified_search', { action: 'list', path: '.' }],
+      ['apply_patch', { patch }],
     ])
-      answers.push([words.slice(0, 2).join(' '), (await made(at, 'darwin', words)).ok])
-    expect(answers.filter(([, ok]) => !ok)).toEqual([])
+    expect(answers.filter(({ ok }) => !ok)).toEqual([])
+    expect(answers).toHaveLength(7)
+    expect((await made(at, 'darwin', ['unified_file', 'delete', '--path', 'src/c.js'])).ok).toBe(true)
     expect([
       await at.read('src/a.js'),
       await at.read('copied/deep/b.js'),
@@ -275,16 +287,12 @@ describe('files on macOS', () => {
     mkdirSync(join(at.home, 'elsewhere'))
     writeFileSync(join(at.home, 'elsewhere/a.txt'), 'outside')
     symlinkSync(join(at.home, 'elsewhere'), join(at.root, 'out'))
-    for (const words of [
-      ['read', '--path', 'out/a.txt'],
-      ['write', '--path', 'out/b.txt', '--content', 'x'],
-      ['read', '--path', '../home/elsewhere/a.txt'],
-    ]) {
-      expect(await made(at, 'darwin', ['unified_file', ...words])).toMatchObject({
-        ok: false,
-        error: { code: 'VT_PATH_OUTSIDE' },
-      })
-    }
+    const refused = await calls(at, 'darwin', [
+      ['unified_file', { action: 'read', path: 'out/a.txt' }],
+      ['unified_file', { action: 'write', path: 'out/b.txt', content: 'x' }],
+      ['unified_file', { action: 'read', path: '../home/elsewhere/a.txt' }],
+    ])
+    expect(refused).toMatchObject(Array(3).fill({ ok: false, error: { code: 'VT_PATH_OUTSIDE' } }))
     const swapping = spawn(
       process.execPath,
       [
@@ -363,17 +371,15 @@ describe('scheduler on macOS', () => {
 describe('programs on macOS', () => {
   it('runs programs on macOS and captures their output; grants a terminal or refuses it with a code', async () => {
     const at = await place()
-    expect(
-      await made(at, 'darwin', ['unified_exec', 'run', '--command', 'echo out; echo err >&2; exit 3']),
-    ).toMatchObject({ output: { stdout: 'out\n', stderr: 'err\n', exit_code: 3 } })
-    expect((await made(at, 'darwin', ['unified_exec', 'run', '--command', 'seq 1 5000'])).output.stdout_bytes).toBe(
-      execFileSync('seq', ['1', '5000']).length,
-    )
+    const [failed, long, terminal] = await calls(at, 'darwin', [
+      ['unified_exec', { action: 'run', command: 'echo out; echo err >&2; exit 3' }],
+      ['unified_exec', { action: 'run', command: 'seq 1 5000' }],
+      ['unified_exec', { action: 'run', command: 'echo hello', tty: true }],
+    ])
+    expect(failed).toMatchObject({ output: { stdout: 'out\n', stderr: 'err\n', exit_code: 3 } })
+    expect(long.output.stdout_bytes).toBe(execFileSync('seq', ['1', '5000']).length)
     // Its helper comes with a package that is installed there only.
-    expect(await made(at, 'darwin', ['unified_exec', 'run', '--command', 'echo hello', '--tty'])).toMatchObject({
-      ok: false,
-      error: { code: 'VT_EXEC_PTY' },
-    })
+    expect(terminal).toMatchObject({ ok: false, error: { code: 'VT_EXEC_PTY' } })
   })
 
   it('fetches ast-grep for macOS, and outlines without it', async () => {
