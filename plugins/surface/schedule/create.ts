@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { CATCH_UPS, OVERLAPS, type ScheduledAction, type ScheduledTask, type Timing } from '../../lib/schedule/index.js'
-import type { OutputForm } from '../../lib/terminal/index.js'
+import { say, type OutputForm } from '../../lib/terminal/index.js'
 import { printSchedule } from './list.js'
 import { identifyWorkspace, type ScheduleVerb } from './verb.js'
 
@@ -63,7 +63,7 @@ export function addCreateCommand(command: Command, run: Create): void {
 }
 
 async function createSchedule(here: ScheduleVerb, how: CreateFlags): Promise<void> {
-  const { kernel, store } = here
+  const { io, kernel, store } = here
   const now = Date.now()
   const schedule = resolveTiming(here, how, now)
   const action = resolveAction(here, how)
@@ -87,7 +87,12 @@ async function createSchedule(here: ScheduleVerb, how: CreateFlags): Promise<voi
     mode: kernel.inspection.resolveMode(),
   })
   printSchedule(here, task, how)
+  if (!kernel.settings.automation.scheduled_tasks.enabled) say(io, 'warning', OFF_WARNING)
 }
+
+const OFF_WARNING =
+  'Schedules are off: nothing runs. `vtcode config set automation.scheduled_tasks.enabled true` switches them on; ' +
+  '`vtcode schedule serve` runs them.'
 
 function resolveTiming({ library }: ScheduleVerb, { every, cron, at, tz }: CreateFlags, now: number): Timing {
   const given = [every, cron, at].filter((one) => one !== undefined)

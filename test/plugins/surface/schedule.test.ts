@@ -5,8 +5,9 @@ import { describe, expect, it } from 'vitest'
 import { vtcode, type Ran } from '../../support/program.js'
 
 const schedule = (made: TempWorkspace, ...argv: string[]): Promise<Ran> => vtcode(made, ['schedule', ...argv])
+const off = /^vtcode: warning: Schedules are off: nothing runs\. `vtcode config set [\w.]+ true` switches them on; .*\n/
 const document = ({ code, stdout, stderr }: Ran): any => (
-  expect(stderr).toBe(''),
+  expect(stderr.replace(off, '')).toBe(''),
   expect(code).toBe(0),
   JSON.parse(stdout)
 )
@@ -82,11 +83,15 @@ describe('vtcode schedule', () => {
     })
   })
 
-  it('takes the task as a word', async () => {
+  it('takes the task as a word, and states that schedules are off where they are', async () => {
     await using made = await tempWorkspace()
-    expect(document(await schedule(made, 'create', '--every', '1h', 'water the plants'))).toMatchObject({
-      action: { kind: 'prompt', prompt: 'water the plants' },
+    const created = await schedule(made, 'create', '--every', '1h', 'water the plants')
+    expect(document(created)).toMatchObject({ action: { kind: 'prompt', prompt: 'water the plants' } })
+    expect(created.stderr).toMatch(off)
+    expect(await vtcode(made, ['config', 'set', 'automation.scheduled_tasks.enabled', 'true'])).toMatchObject({
+      code: 0,
     })
+    expect(await schedule(made, 'create', '--every', '1h', 'water the plants')).toMatchObject({ code: 0, stderr: '' })
   })
 
   it('refuses an invalid schedule with the correction, and any schedule of an agent', async () => {
