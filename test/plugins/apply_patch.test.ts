@@ -334,7 +334,7 @@ describe('apply_patch: random diffs', () => {
           expect(context).toBeLessThan(3)
         }
       }),
-      { numRuns: runs(rounds(40, 120)) },
+      { numRuns: runs(rounds(20, 120)) },
     )
   })
 
@@ -362,7 +362,7 @@ describe('apply_patch: random diffs', () => {
           expect(readFileSync(join(booted.root, 'f'))).toEqual(whole(`and now this${given}`))
         },
       ),
-      { numRuns: runs(rounds(40, 120)) },
+      { numRuns: runs(rounds(20, 120)) },
     )
   })
 })

@@ -128,7 +128,7 @@ describe('unified_file/edit: the bytes outside of an edit', () => {
         const middle = after.subarray(first.length, after.length - end.length)
         expect(new TextDecoder(now, { ignoreBOM: true, fatal: true }).decode(middle)).toBe(write(added))
       }),
-      { numRuns: runs(rounds(150, 2000)) },
+      { numRuns: runs(rounds(60, 2000)) },
     )
     expect(applied).toBeGreaterThan(0)
   })
@@ -248,7 +248,7 @@ describe('unified_file/write: an existing file', () => {
         // A file that becomes ASCII only may have been in any encoding.
         expect(now).toBe(whole[how as keyof typeof whole])
       }),
-      { numRuns: runs(rounds(100, 1500)) },
+      { numRuns: runs(rounds(50, 1500)) },
     )
     expect(applied).toBeGreaterThan(0)
   })

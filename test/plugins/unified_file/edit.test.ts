@@ -75,7 +75,7 @@ describe('unified_file/edit', () => {
           expect(bytes('f').equals(Buffer.concat([head, Buffer.from(new_str), tail]))).toBe(true)
         },
       ),
-      { numRuns: runs(rounds(30, 60)) },
+      { numRuns: runs(rounds(15, 60)) },
     )
   })
 
@@ -109,7 +109,7 @@ describe('unified_file/edit', () => {
           if (result.ok) expect(applyPatch(text, result.output['diff'] as string)).toBe(model)
         },
       ),
-      { numRuns: runs(rounds(40, 80)) },
+      { numRuns: runs(rounds(20, 80)) },
     )
   })
 
@@ -323,7 +323,7 @@ describe('unified_file/edit: parallel edits', () => {
       await once(child, 'close')
       return JSON.parse(out)
     }
-    const each = rounds(12, 30)
+    const each = rounds(6, 30)
     for (const sessions of ['many', 'one']) {
       put('f', lines(2 * each))
       const outcomes = new Map((await Promise.all([run('0', sessions), run('1', sessions)])).flat())

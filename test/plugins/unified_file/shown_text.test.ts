@@ -131,7 +131,7 @@ describe('text with invisible characters', () => {
           expect(flat(content())).toBe(flat(`${before.join('')}there${after.join('')}`))
         },
       ),
-      { numRuns: runs(rounds(60, 1000)) },
+      { numRuns: runs(rounds(30, 1000)) },
     )
   })
 })

@@ -469,7 +469,7 @@ describe('unified_search/list compared with ripgrep', () => {
           expect(listed.map((path) => path.slice(root.length + 1)).sort()).toEqual(ripgrep(join(ws.root, root)))
         },
       ),
-      { numRuns: runs(rounds(40, 100)) },
+      { numRuns: runs(rounds(20, 100)) },
     )
   })
 

@@ -156,7 +156,7 @@ describe.each(rounds(trees.slice(0, 2), trees))('unified_search in a tree of %s'
           `${JSON.stringify(input)}: ${said}`,
         ).toEqual([])
       }),
-      { numRuns: runs(rounds(40, 50)) },
+      { numRuns: runs(rounds(20, 50)) },
     )
   })
 })

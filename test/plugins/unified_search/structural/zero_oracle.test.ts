@@ -125,7 +125,7 @@ it('finds code of 23 languages by a pattern taken from it, or states why it does
         expect(isFound, `missed: ${shown}`).toBe(true)
       }
     }),
-    { numRuns: runs(rounds(40, 3000)) },
+    { numRuns: runs(rounds(16, 3000)) },
   )
   expect(tried.found).toBeGreaterThan(5)
 })
