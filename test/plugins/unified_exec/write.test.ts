@@ -70,7 +70,7 @@ describe('unified_exec/write: pipe', () => {
 
 describe('unified_exec/write: terminal', () => {
   it('keeps the last output of a program that ends at once', async () => {
-    for (let round = 0; round < rounds(40, 500); round++) {
+    for (let round = 0; round < rounds(15, 500); round++) {
       const { output: text, exit_code } = await output(booted, {
         command: 'seq 1 2000; exit 3',
         tty: true,
@@ -78,7 +78,7 @@ describe('unified_exec/write: terminal', () => {
       })
       expect([text.length, text.endsWith('2000\r\n'), exit_code]).toEqual([10893, true, 3])
     }
-    for (let round = 0; round < rounds(40, 500); round++)
+    for (let round = 0; round < rounds(15, 500); round++)
       expect((await output(booted, { command: ['echo', 'x'], tty: true })).output).toBe('x\r\n')
   }, 600_000)
 
@@ -93,7 +93,7 @@ describe('unified_exec/write: terminal', () => {
 
   it('resizes a terminal a thousand times', async () => {
     await terminal(['bash', '-c', 'trap "stty size" WINCH; while :; do sleep 0.1; done'])
-    for (let turn = 0; turn < rounds(150, 1000); turn++) {
+    for (let turn = 0; turn < rounds(60, 1000); turn++) {
       const result = await call(booted, {
         action: 'continue',
         session_id: 's',
