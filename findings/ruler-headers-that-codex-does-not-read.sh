@@ -3,8 +3,8 @@
 #
 # Guess: after `ruler apply` each listed agent knows the server with its headers, Codex as well as Claude Code.
 # Seen:  .mcp.json for Claude Code has the header. .codex/config.toml has a table `headers` and `type = "remote"`; Codex reads
-#        `http_headers` only, lists the server as enabled with no headers, and ends with exit code 0, as does ruler. So each request goes out
-#        without its token. With the table renamed to `http_headers` Codex has the header.
+#        `http_headers` only, lists the server as enabled with no headers, and ends with exit code 0, as does ruler. So its requests lack
+#        the header. With the table renamed to `http_headers` Codex has the header.
 # Consequence here: none, `vtcode setup codex` adds a server with a command only; servers shared through ruler need `http_headers` by hand.
 set -euo pipefail
 work=$(mktemp -d)

@@ -5,7 +5,7 @@
 #   such as Claude Code, the reference is rewritten.
 # Seen:  from Cursor to VS Code `${env:TOKEN}` becomes `${TOKEN}`, a form that VS Code does not have. From VS Code to Claude Code it stays
 #        `${env:TOKEN}`, a form that Claude Code does not have, like `${input:key}`, and the list `inputs` is gone. So the way from
-#        VS Code to Cursor and back changes the header. Each run ends with exit code 0 and no warning, and the server gets the reference
+#        VS Code to Cursor and back changes the header. Each run ends with exit code 0 and no warning. A server would get the reference
 #        itself as its token.
 # Consequence here: none, the entries that plugins/surface/setup/clients.ts writes for these tools refer to no variable of the environment.
 set -euo pipefail
