@@ -170,7 +170,7 @@ describe('links in the workspace', () => {
           opened.close()
         }
       }),
-      { numRuns: runs(rounds(75, 150)) },
+      { numRuns: runs(rounds(40, 150)) },
     )
   })
 })

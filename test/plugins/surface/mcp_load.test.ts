@@ -7,7 +7,7 @@ import { serve } from '../../support/server.js'
 import { bin, surroundings } from '../../support/program.js'
 
 const soak = process.env['VTCODE_SOAK'] !== undefined
-const rounds = soak ? 60_000 : 1_000
+const rounds = soak ? 60_000 : 400
 /** Calls in flight at once: 12 reads, 4 searches, an edit, a command and 2 pages of each 20. */
 const flight = 1_000
 const lines = 5_000
