@@ -2,6 +2,7 @@ import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
+import { rounds } from '../../../support/exec.js'
 import { fc, runs } from '../../../support/property.js'
 
 // Command lines of every kind hide a program on PATH that writes a marker when it runs. The marker is the oracle,
@@ -149,7 +150,7 @@ describe('hidden programs without a rule', () => {
         const result = await run(command)
         expect([command, result.ok, await marker()]).toEqual([command, false, ''])
       }),
-      { numRuns: runs(600) },
+      { numRuns: runs(rounds(250, 600)) },
     )
   }, 600_000)
 
