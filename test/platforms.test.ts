@@ -108,7 +108,7 @@ describe('Windows', () => {
       const ran = await vtcode(at, words, { env: as('win32') })
       expect(ran, words.join(' ')).toMatchObject({
         code: 1,
-        stdout: '',
+        stdout: words[0] === 'call' ? expect.stringMatching(/^\{"ok":false,"error":\{"code":"VT_PLATFORM",/) : '',
         stderr: expect.stringMatching(/^vtcode: error: vtcode does not run on Windows itself\.\n {2}Install it in WSL/),
       })
     }
