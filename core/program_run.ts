@@ -195,8 +195,10 @@ export class ProgramRun {
   }
 }
 
-const promisesJson = ({ verb, rest }: Pick<CommandLine, 'verb' | 'rest'>): boolean =>
-  verb === 'call' || rest.includes('--json')
+/** Verbs whose `--json` prints events only. */
+const EVENT_VERBS = new Set(['exec', 'resume'])
+const promisesJson = ({ verb = '', rest }: Pick<CommandLine, 'verb' | 'rest'>): boolean =>
+  verb === 'call' || (rest.includes('--json') && !EVENT_VERBS.has(verb))
 
 const isEarlyFront = (front: unknown): front is EarlyFront =>
   typeof front === 'object' && front !== null && 'say' in front

@@ -139,7 +139,11 @@ describe('vtcode call', () => {
         ok: false,
         error: { code: 'VT_CONFIG_INVALID' },
       })
-    expect((await vtcode(made, ['config', 'get', 'policy.mode'])).stdout).toBe('')
+    for (const argv of [
+      ['config', 'get', 'policy.mode'],
+      ['exec', '--json', 'go'],
+    ])
+      expect((await vtcode(made, argv)).stdout, argv.join(' ')).toBe('')
   })
 
   it('ends with 130 when interrupted, after it cancels the call', async () => {
