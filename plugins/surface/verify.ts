@@ -1,12 +1,24 @@
-import { basename, dirname, isAbsolute, relative, resolve } from 'node:path'
-import { openWorkspace, VtError, type Io, type Kernel, type Workspace } from '../../core/index.js'
-import { formatColumns, confirm, isInteractive, toOneLine, runCommand, say, createVerb } from '../lib/terminal/index.js'
+import { basename, dirname, resolve } from 'node:path'
+import { openWorkspace, VtError, type CallOptions, type Io, type Kernel, type Workspace } from '../../core/index.js'
+import { isInside } from '../../core/system/index.js'
+import {
+  createApprover,
+  formatColumns,
+  confirm,
+  isInteractive,
+  toOneLine,
+  runCommand,
+  say,
+  createVerb,
+} from '../lib/terminal/index.js'
 
 type Agent = typeof import('../agent/cli/index.js')
 const MAX_BYTES = 1024 * 1024
 interface CertificateContext {
   certificate: import('../agent/cli/index.js').Certificate
   workspace: Workspace
+  /** True for each command that was shown exactly, as one that is asked about. */
+  shown: readonly boolean[]
 }
 
 /** Runs `vtcode verify`: shows a certificate, judges its commands and runs them again on request. */
@@ -40,15 +52,17 @@ async function verifyCertificate(kernel: Kernel, file: string, io: Io): Promise<
         `This workspace has no session ${toOneLine(session_id)}. The certificate is of another ` +
           'workspace, or the session was deleted.',
       )
-    const rows = await Promise.all(
-      certificate.commands.map(async ({ command, exit_code }) =>
-        [command, `exit ${exit_code ?? '-'}`, (await kernel.explain(agent.RUNNER_SLOT, { command })).verdict].map(
-          toOneLine,
-        ),
-      ),
+    const verdicts = await Promise.all(
+      certificate.commands.map(async ({ command }) => (await kernel.explain(agent.RUNNER_SLOT, { command })).verdict),
+    )
+    const rows = certificate.commands.map(({ command, exit_code }, index) =>
+      [command, `exit ${exit_code ?? '-'}`, verdicts[index]!].map(toOneLine),
+    )
+    const shown = certificate.commands.map(
+      ({ command }, index) => verdicts[index] === 'ask' && toOneLine(command) === command,
     )
     if (rows.length > 0) io.stdout.write(formatColumns(rows))
-    return await compareRun(kernel, agent, { certificate, workspace }, io)
+    return await compareRun(kernel, agent, { certificate, workspace, shown }, io)
   } catch (error) {
     if (!(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') return agent.printFailure(kernel, error, io)
     say(io, 'error', `${error.problem.message}\n  \`vtcode sessions show <id> --certificate\` prints one.`)
@@ -58,11 +72,17 @@ async function verifyCertificate(kernel: Kernel, file: string, io: Io): Promise<
   }
 }
 
+/**
+ * Returns the approver of a command. The answer to the list covers what the list shows: a command of several lines, or
+ * with a new verdict, has a question of its own.
+ */
+const chooseApprover = (isShown: boolean, io: Io): NonNullable<CallOptions['approve']> =>
+  isShown ? () => true : createApprover(io)
+
 /** Reads the file that a person names; it may lie outside of the workspace. */
 async function readNamedFile(kernel: Kernel, workspace: Workspace, file: string): Promise<string> {
   const path = resolve(kernel.workspace, file)
-  const inside = relative(kernel.workspace, path)
-  if (!isAbsolute(inside) && !inside.startsWith('..')) return workspace.readText(file, { max_bytes: MAX_BYTES })
+  if (isInside(kernel.workspace, path)) return workspace.readText(file, { max_bytes: MAX_BYTES })
   const folder = openWorkspace(dirname(path), kernel.inspection)
   try {
     return await folder.readText(basename(path), { max_bytes: MAX_BYTES })
@@ -79,7 +99,7 @@ const isLocalSession = async (workspace: Workspace, id: string): Promise<boolean
 async function compareRun(
   kernel: Kernel,
   agent: Agent,
-  { certificate, workspace }: CertificateContext,
+  { certificate, workspace, shown }: CertificateContext,
   io: Io,
 ): Promise<number> {
   const { commands, files } = certificate
@@ -89,14 +109,13 @@ async function compareRun(
   const subject = commands.length === 1 ? 'this command' : `these ${commands.length} commands`
   const question = `Run ${subject} in ${kernel.workspace}?`
   const wanted = commands.length > 0 && isInteractive(io) && (await confirm(io, question))
-  for (const { command } of commands) {
+  for (const [index, { command }] of commands.entries()) {
     const began = Date.now()
     const result = wanted
       ? await kernel.call(
           agent.RUNNER_SLOT,
           { command, timeout_secs },
-          // The person has seen the commands and answered; a denied one stays denied.
-          { signal: io.signal, surface: 'verify', approve: () => true },
+          { signal: io.signal, surface: 'verify', approve: chooseApprover(shown[index] === true, io) },
         )
       : undefined
     if (!result || (!result.ok && result.error.code.startsWith('VT_POLICY_'))) skipped.push(command)

@@ -136,6 +136,11 @@ describe('vtcode verify', () => {
     forge('asked.json', { commands: [ran('rm made.txt')] })
     const asked = await atTerminal(at, ['verify', 'asked.json'], ['n'])
     expect([asked.code, existsSync(join(at.root, 'made.txt'))]).toEqual([1, true])
+    // A line break is shown as a blank, so the answer to the list does not cover such a command.
+    forge('lines.json', { commands: [ran('rm\nmade.txt'), ran('rm \\\nmade.txt')] })
+    const lines = await atTerminal(at, ['verify', 'lines.json'], ['y', 'n', 'n'])
+    expect([lines.code, existsSync(join(at.root, 'made.txt'))]).toEqual([1, true])
+    expect(lines.shown.match(/Do it, or why not\?/g)).toHaveLength(2)
     for (const path of ['../secret', '/etc/passwd', 'a/../../b', 'C:\\x']) {
       forge('out.json', { files: [{ path, sha256: null }] })
       expect(await vtcode(at, ['verify', 'out.json'])).toMatchObject({
