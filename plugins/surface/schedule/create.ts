@@ -109,11 +109,11 @@ function resolveTiming({ library }: ScheduleVerb, { every, cron, at, tz }: Creat
 
 function resolveAction(
   { library }: ScheduleVerb,
-  { task, prompt = task, reminder, verify, maxBudgetUsd }: CreateFlags,
+  { task, prompt, reminder, verify, maxBudgetUsd }: CreateFlags,
 ): ScheduledAction {
-  const given = [task, prompt === task ? undefined : prompt, reminder].filter((one) => one !== undefined)
+  const given = [task, prompt, reminder].filter((one) => one !== undefined)
   const text = (given[0] ?? '').trim()
-  const most = prompt === undefined ? 4096 : 65_536
+  const most = reminder === undefined ? 65_536 : 4096
   const refuse = (message: string, hint: string) =>
     library.createScheduleError('VT_SCHED_BAD_EXPRESSION', message, hint)
   if (text === '' || given.length > 1)
@@ -126,7 +126,7 @@ function resolveAction(
       `The text has ${text.length} characters; the limit is ${most}.`,
       'Put the rest into a file of the workspace, and name the file in the text.',
     )
-  if (prompt === undefined) return { kind: 'reminder', message: text }
+  if (reminder !== undefined) return { kind: 'reminder', message: text }
   return {
     kind: 'prompt',
     prompt: text,
